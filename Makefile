@@ -1,0 +1,42 @@
+# `make` alone lists the targets. Nothing here needs root, Docker or an installed database.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+LISTEN ?= 127.0.0.1:8080
+DATA ?= .ichido
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build the program (several minutes the first time)
+	@echo "ichido: building; the first time takes several minutes" >&2
+	cargo build --release --locked
+
+.PHONY: run
+run: build ## run a service to try, on a private PostgreSQL in .ichido; Ctrl-C ends it, the data stays
+	@exec target/release/ichido dev --listen $(LISTEN) --data $(DATA) --exit-with-parent
+
+.PHONY: test
+test: ## run all tests against a real PostgreSQL that they start themselves
+	cargo test --locked
+
+.PHONY: lint
+lint: lint-rust lint-openapi ## formatting, clippy, the contract's linters
+
+.PHONY: lint-rust
+lint-rust: ## formatting and clippy, warnings as errors
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+
+.PHONY: lint-openapi
+lint-openapi: ## redocly and spectral on openapi.yaml (needs npm)
+	cd tools/openapi && npm ci --no-audit --no-fund --silent && npm run --silent lint
+
+.PHONY: bench
+bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one)
+	cargo bench --locked --bench load
+
+.PHONY: clean
+clean: ## remove what was built; the data in .ichido stays
+	cargo clean

@@ -1,0 +1,52 @@
+//! CPU time and memory of other processes, read from `/proc`. `None` where there is none.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::work::Memory;
+
+/// One tick of the times in `/proc`: Linux shows them to programs in hundredths of a second on every architecture.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The part of `/proc/PID/stat` that matters here.
+struct Stat {
+    parent: u32,
+    /// Ticks of the process.
+    own: u32,
+    /// Ticks of its children that ended and were waited for.
+    waited: u32,
+}
+
+/// CPU time that a process has used so far.
+pub fn cpu(pid: u32) -> Option<Duration> {
+    Some(TICK * stat(pid)?.own)
+}
+
+/// CPU time that a process and all its children have used so far, those that have ended included.
+pub fn cpu_with_children(pid: u32) -> Option<Duration> {
+    let parent = stat(pid)?;
+    let children = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
+        let child = stat(entry.file_name().to_str()?.parse().ok()?)?;
+        (child.parent == pid).then_some(child.own + child.waited)
+    });
+    Some(TICK * (parent.own + parent.waited + children.sum::<u32>()))
+}
+
+/// Resident memory of a process now, and its peak.
+pub fn memory(pid: u32) -> Option<Memory> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let mebibytes = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name))?;
+        line.split_ascii_whitespace().nth(1)?.parse::<f64>().ok().map(|kibibytes| kibibytes / 1024.0)
+    };
+    Some(Memory { resident: mebibytes("VmRSS:")?, peak: mebibytes("VmHWM:")? })
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The program's name comes first, in parentheses, and may hold spaces. The state after it is field 3.
+    let (_, rest) = text.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u32>().ok();
+    Some(Stat { parent: number(4)?, own: number(14)? + number(15)?, waited: number(16)? + number(17)? })
+}

@@ -1,0 +1,8 @@
+-- One order, by the primary key.
+--
+-- $1 org_id, $2 order_id
+SELECT
+    org_id, order_id, currency, amount, amount_refunded, status, needs_reconciliation, version,
+    request, created_at, updated_at
+FROM orders
+WHERE org_id = $1 AND order_id = $2

@@ -1,0 +1,8 @@
+-- Sent once on each new connection of the pool. Every wait inside the database is bounded, so that a request always
+-- gets its answer: a lock in 1.5 s, a statement in 2.5 s, both below the request's own limit.
+SET default_transaction_isolation = 'read committed';
+SET lock_timeout = '1500ms';
+SET statement_timeout = '2500ms';
+SET idle_in_transaction_session_timeout = '10s';
+SET timezone = 'UTC';
+SET client_min_messages = 'warning';

@@ -1,0 +1,104 @@
+//! The use cases, one verb for each file: the only place where database and decisions meet.
+//!
+//! Nothing here knows HTTP. Callers are the edges: `http`, `worker` and `cli`.
+
+pub mod authenticate;
+pub mod clean_up;
+pub mod create_key;
+pub mod create_order;
+pub mod error;
+pub mod inspect;
+pub mod key_cache;
+pub mod limits;
+pub mod list_orders;
+
+use crate::app::key_cache::KeyCache;
+use crate::app::limits::NewClaimLimits;
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::metrics::Metrics;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
+
+/// What the use cases work with. Cheap to clone; one for each process.
+#[derive(Clone)]
+pub struct App {
+    /// The database.
+    pub db: Db,
+    /// The process's counters.
+    pub metrics: Arc<Metrics>,
+    /// The clock.
+    pub clock: Clock,
+    /// API keys seen lately.
+    pub keys: Arc<KeyCache>,
+    /// How many new claims each organisation may still make.
+    pub limits: Arc<NewClaimLimits>,
+    draining: Arc<AtomicBool>,
+    in_flight: Arc<AtomicUsize>,
+    work: TaskTracker,
+}
+
+/// Counts one request for as long as it lives.
+pub struct InFlight(Arc<AtomicUsize>);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl App {
+    /// Over a database.
+    #[must_use]
+    pub fn new(db: Db, metrics: Arc<Metrics>, clock: Clock) -> Self {
+        Self {
+            db,
+            metrics,
+            clock,
+            keys: Arc::default(),
+            limits: Arc::default(),
+            draining: Arc::default(),
+            in_flight: Arc::default(),
+            work: TaskTracker::new(),
+        }
+    }
+
+    /// Runs work that must finish even when nobody waits for it any more: a client that hangs up drops the future of its
+    /// request, and this does not.
+    pub fn detached<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.work.spawn(work)
+    }
+
+    /// From now on `/readyz` says no, so that load balancers send nothing more.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`App::drain`] was called.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request from now on until the value is dropped.
+    #[must_use]
+    pub fn count_request(&self) -> InFlight {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlight(Arc::clone(&self.in_flight))
+    }
+
+    /// Requests that have begun and are not answered.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// Waits until all detached work has ended. Each piece is bounded by its deadline, so this is too.
+    pub async fn work_done(&self) {
+        self.work.close();
+        self.work.wait().await;
+    }
+}

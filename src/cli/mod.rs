@@ -1,0 +1,145 @@
+//! The command line. Exit status: 0 done, 1 failed, 2 wrong usage.
+
+mod check;
+mod cleanup;
+mod dev;
+mod key;
+mod migrate;
+mod org;
+mod output;
+mod run;
+mod serve;
+mod worker;
+
+use crate::app::App;
+use crate::app::error::AppError;
+use crate::clock::Clock;
+use crate::config::{self, ConfigError};
+use crate::db::error::DbError;
+use crate::db::migrate::MigrateError;
+use crate::embedded::EmbeddedError;
+use crate::startup::{self, StartupError};
+use clap::{Parser, Subcommand};
+use std::io;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use thiserror::Error;
+
+/// Orders, exactly once: a self-hosted HTTP service in which a retry, a repeated request or a crash never makes a second
+/// order.
+#[derive(Debug, Parser)]
+#[command(name = "ichido", version, propagate_version = true)]
+#[command(after_help = "Secrets are read from the environment or from files: DATABASE_URL or DATABASE_URL_FILE.\n\
+    Logs go to standard error: ICHIDO_LOG=json|text, RUST_LOG=info.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run everything in one process on a private PostgreSQL, to try it out
+    Dev(dev::Args),
+    /// Serve the HTTP API (needs DATABASE_URL)
+    Serve(serve::Args),
+    /// Run the periodic jobs alone (needs DATABASE_URL)
+    Worker(worker::Args),
+    /// Bring the database's schema up to this version (needs DATABASE_URL)
+    Migrate(migrate::Args),
+    /// Check durability settings, schema, clock and secrets (needs DATABASE_URL)
+    Check(check::Args),
+    /// Make and list organisations (needs DATABASE_URL)
+    #[command(subcommand)]
+    Org(org::Command),
+    /// Make, list and revoke API keys (needs DATABASE_URL)
+    #[command(subcommand)]
+    Key(key::Command),
+    /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
+    Cleanup(cleanup::Args),
+}
+
+/// Why a command failed. Its text is for the operator and holds no secret.
+#[derive(Debug, Error)]
+pub enum CliError {
+    /// Settings.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Not safe to start.
+    #[error(transparent)]
+    Startup(#[from] StartupError),
+    /// The schema.
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    /// The database.
+    #[error(transparent)]
+    Database(#[from] DbError),
+    /// A use case.
+    #[error(transparent)]
+    App(#[from] AppError),
+    /// The private PostgreSQL.
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    /// The address.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, io::Error),
+    /// Signals, files and the like.
+    #[error("{0}: {1}")]
+    Io(&'static str, io::Error),
+    /// Something that is not there.
+    #[error("there is no {0}")]
+    NoSuch(String),
+    /// `check` found something wrong, and has said what.
+    #[error("{0} of the checks failed")]
+    ChecksFailed(usize),
+    /// `migrate --check` found the schema behind.
+    #[error("{0} migration(s) pending")]
+    Pending(usize),
+}
+
+/// Runs the command that the arguments name.
+pub async fn main() -> ExitCode {
+    // Help and version end the process with 0, wrong usage with 2.
+    let cli = Cli::parse();
+    let json = cli.command.json();
+    match cli.command.run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::failure(&error, json);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Command {
+    async fn run(self) -> Result<(), CliError> {
+        match self {
+            Self::Dev(args) => dev::run(args).await,
+            Self::Serve(args) => serve::run(args).await,
+            Self::Worker(args) => worker::run(args).await,
+            Self::Migrate(args) => migrate::run(args).await,
+            Self::Check(args) => check::run(args).await,
+            Self::Org(command) => org::run(command).await,
+            Self::Key(command) => key::run(command).await,
+            Self::Cleanup(args) => cleanup::run(args).await,
+        }
+    }
+
+    /// Whether the answer, a failure included, is to be one JSON object.
+    fn json(&self) -> bool {
+        match self {
+            Self::Dev(_) | Self::Serve(_) | Self::Worker(_) => false,
+            Self::Migrate(args) => args.output.json,
+            Self::Check(args) => args.output.json,
+            Self::Org(command) => command.json(),
+            Self::Key(command) => command.json(),
+            Self::Cleanup(args) => args.output.json,
+        }
+    }
+}
+
+/// The use cases over `DATABASE_URL`, for a command that needs few connections, once the schema is known to fit.
+async fn admin_app() -> Result<App, CliError> {
+    let app = startup::app(&config::database_url()?, 2, Clock::System)?;
+    startup::verify(&app, config::allow_unsafe_durability()?).await?;
+    Ok(app)
+}

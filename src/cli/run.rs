@@ -1,0 +1,113 @@
+//! Runs the HTTP server until a signal, and then ends in order: `/readyz` says no, requests in flight are answered,
+//! idle connections are closed.
+
+use crate::app::App;
+use crate::cli::CliError;
+use crate::http::server;
+use crate::worker;
+use actix_web::dev::ServerHandle;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// Requests in flight are waited for this long; each is bounded by less.
+const DRAIN_TIME: Duration = Duration::from_secs(15);
+const DRAIN_POLL: Duration = Duration::from_millis(20);
+/// After the last request is answered, for its bytes to reach the client.
+const FLUSH_TIME: Duration = Duration::from_millis(500);
+
+/// SIGTERM and SIGINT, which mean the same here.
+pub struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stop {
+    /// From now on the signals do not end the process by themselves.
+    pub fn listen() -> Result<Self, CliError> {
+        let listen = |kind| signal(kind).map_err(|error| CliError::Io("cannot listen for signals", error));
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    /// Waits for one of them.
+    pub async fn signalled(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// How to serve.
+pub struct Serving {
+    /// Where.
+    pub listen: SocketAddr,
+    /// Which web origins may call.
+    pub cors_origins: Vec<String>,
+    /// Whether the periodic jobs run here too.
+    pub with_worker: bool,
+    /// How long `/readyz` says no before connections are refused, for load balancers to notice.
+    pub drain: Duration,
+}
+
+/// Serves until a signal comes. `announce` is called with the address once the server accepts.
+///
+/// # Errors
+///
+/// When the address cannot be bound, or the server fails.
+pub async fn serve(
+    app: App,
+    serving: Serving,
+    stop: &mut Stop,
+    announce: impl FnOnce(SocketAddr),
+) -> Result<(), CliError> {
+    let listen = serving.listen;
+    let (server, address) =
+        server::start(app.clone(), listen, serving.cors_origins).map_err(|error| CliError::Listen(listen, error))?;
+    let handle = server.handle();
+    let running = tokio::spawn(server);
+    let jobs_end = CancellationToken::new();
+    let jobs = tokio::spawn(worker::serve_jobs(app.clone(), jobs_end.clone()));
+    let worker = serving.with_worker.then(|| tokio::spawn(worker::run(app.clone(), jobs_end.clone())));
+    announce(address);
+
+    stop.signalled().await;
+    tracing::info!(in_flight = app.in_flight(), "stopping");
+    tokio::select! {
+        () = drain(&app, &handle, serving.drain) => {}
+        // Whoever asks a second time does not want to wait.
+        () = stop.signalled() => {}
+    }
+    jobs_end.cancel();
+    let _ = timeout(DRAIN_TIME, jobs).await;
+    if let Some(worker) = worker {
+        let _ = timeout(DRAIN_TIME, worker).await;
+    }
+    running.abort();
+    app.db.close();
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn drain(app: &App, handle: &ServerHandle, notice: Duration) {
+    app.drain();
+    sleep(notice).await;
+    handle.pause().await;
+    let end = Instant::now() + DRAIN_TIME;
+    while app.in_flight() > 0 && Instant::now() < end {
+        sleep(DRAIN_POLL).await;
+    }
+    let _ = timeout(DRAIN_TIME, app.work_done()).await;
+    // Ends at once when no connection is open; idle ones are not waited for.
+    let _ = timeout(FLUSH_TIME, handle.stop(true)).await;
+}
+
+/// Prints a line on standard output at once, for whoever waits for it.
+pub fn say(line: &str) {
+    let mut out = io::stdout().lock();
+    // Nobody reads: nothing to be done.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}

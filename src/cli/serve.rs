@@ -1,0 +1,43 @@
+//! `ichido serve`.
+
+use crate::cli::CliError;
+use crate::cli::run::{self, Serving, Stop};
+use crate::clock::Clock;
+use crate::{config, startup, telemetry};
+use humantime::Duration;
+use std::net::SocketAddr;
+
+/// Arguments of `serve`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Address to listen on; port 0 picks a free one
+    #[arg(long, env = "ICHIDO_LISTEN", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Leave the periodic jobs to `ichido worker`
+    #[arg(long)]
+    no_worker: bool,
+    /// After SIGTERM, how long /readyz answers 503 before new connections are refused
+    #[arg(long, env = "ICHIDO_DRAIN", default_value = "1s")]
+    drain: Duration,
+    /// Connections to the database, at most (ICHIDO_DATABASE_POOL)
+    #[arg(long, env = "ICHIDO_DATABASE_POOL", default_value_t = config::DEFAULT_POOL, value_parser = config::pool_size)]
+    database_pool: usize,
+    /// Web origins whose pages may call the API, separated by commas; none by default
+    #[arg(long, env = "ICHIDO_CORS_ORIGINS", value_delimiter = ',', value_parser = config::origin)]
+    cors_origins: Vec<String>,
+}
+
+/// Serves until a signal.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    telemetry::init(telemetry::DEFAULT_FILTER);
+    let mut stop = Stop::listen()?;
+    let app = startup::app(&config::database_url()?, args.database_pool, Clock::System)?;
+    startup::verify(&app, config::allow_unsafe_durability()?).await?;
+    let serving = Serving {
+        listen: args.listen,
+        cors_origins: args.cors_origins,
+        with_worker: !args.no_worker,
+        drain: args.drain.into(),
+    };
+    run::serve(app, serving, &mut stop, |address| run::say(&format!("listening on http://{address}"))).await
+}

@@ -1,0 +1,155 @@
+//! PostgreSQL: one thin function for each file under `sql/query`, grouped by table.
+//!
+//! Nothing here decides anything or knows HTTP. Callers are the use cases in [`crate::app`]; handlers never see the pool.
+
+pub mod api_keys;
+pub mod deadline;
+pub mod error;
+pub mod idempotency_keys;
+pub mod migrate;
+pub mod orders;
+pub mod orgs;
+pub mod pool;
+pub mod row;
+pub mod server;
+pub mod sql;
+pub mod tx;
+
+use crate::db::deadline::Deadline;
+use crate::db::error::DbError;
+use crate::db::sql::Statement;
+use crate::metrics::Metrics;
+use deadpool_postgres::{Object, Pool, Timeouts};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+/// The longest wait for a free connection, new or pooled.
+const POOL_WAIT: Duration = Duration::from_secs(2);
+
+/// Values for a statement's `$1 …`.
+pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// The database as the use cases know it: runs prepared statements within a deadline. Cheap to clone.
+#[derive(Clone)]
+pub struct Db {
+    pool: Pool,
+    metrics: Arc<Metrics>,
+}
+
+impl Db {
+    /// Over a pool made by [`pool::build`].
+    #[must_use]
+    pub fn new(pool: Pool, metrics: Arc<Metrics>) -> Self {
+        Self { pool, metrics }
+    }
+
+    /// Runs one statement in its own transaction and returns its rows.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`], which tells whether the statement can have had an effect.
+    pub async fn rows(
+        &self,
+        statement: &'static Statement,
+        params: Params<'_>,
+        deadline: Deadline,
+    ) -> Result<Vec<Row>, DbError> {
+        let client = self.connection(deadline).await?;
+        let started = Instant::now();
+        let answer = within(deadline, async {
+            let prepared = client.prepare_cached(statement.text).await.map_err(|error| DbError::preparing(&error))?;
+            client.query(&prepared, params).await.map_err(|error| DbError::running(&error))
+        })
+        .await;
+        self.metrics.statement(statement.name, started.elapsed());
+        keep_or_drop(client, &answer);
+        answer
+    }
+
+    /// Like [`Db::rows`], for statements that return at most one row.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::rows`].
+    pub async fn row(
+        &self,
+        statement: &'static Statement,
+        params: Params<'_>,
+        deadline: Deadline,
+    ) -> Result<Option<Row>, DbError> {
+        Ok(self.rows(statement, params, deadline).await?.into_iter().next())
+    }
+
+    /// Like [`Db::rows`], for statements that return none; gives the number of rows changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::rows`].
+    pub async fn execute(
+        &self,
+        statement: &'static Statement,
+        params: Params<'_>,
+        deadline: Deadline,
+    ) -> Result<u64, DbError> {
+        let client = self.connection(deadline).await?;
+        let started = Instant::now();
+        let answer = within(deadline, async {
+            let prepared = client.prepare_cached(statement.text).await.map_err(|error| DbError::preparing(&error))?;
+            client.execute(&prepared, params).await.map_err(|error| DbError::running(&error))
+        })
+        .await;
+        self.metrics.statement(statement.name, started.elapsed());
+        keep_or_drop(client, &answer);
+        answer
+    }
+
+    /// Connections now: open, idle, and requests that wait for one.
+    #[must_use]
+    pub fn pool_status(&self) -> PoolStatus {
+        let status = self.pool.status();
+        PoolStatus { open: status.size, idle: status.available, waiting: status.waiting, max: status.max_size }
+    }
+
+    /// Closes all connections; later calls fail with [`DbError::Unavailable`].
+    pub fn close(&self) {
+        self.pool.close();
+    }
+
+    pub(crate) async fn connection(&self, deadline: Deadline) -> Result<Object, DbError> {
+        let wait = Some(deadline.left().min(POOL_WAIT));
+        let timeouts = Timeouts { wait, create: wait, recycle: wait };
+        self.pool.timeout_get(&timeouts).await.map_err(|error| DbError::connecting(&error))
+    }
+}
+
+/// What the pool is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolStatus {
+    /// Connections that exist.
+    pub open: usize,
+    /// Connections nobody uses.
+    pub idle: usize,
+    /// Requests that wait for a connection.
+    pub waiting: usize,
+    /// The most connections there can be.
+    pub max: usize,
+}
+
+async fn within<T>(deadline: Deadline, work: impl Future<Output = Result<T, DbError>>) -> Result<T, DbError> {
+    match tokio::time::timeout_at(deadline.instant(), work).await {
+        Ok(answer) => answer,
+        Err(_) => Err(DbError::Lost { reason: "no answer from the database in time" }),
+    }
+}
+
+/// A connection whose answer was not waited for, or that the server is about to end, must not serve anybody else.
+fn keep_or_drop<T>(client: Object, answer: &Result<T, DbError>) {
+    if let Err(error) = answer
+        && error.spoils_the_connection()
+    {
+        drop(Object::take(client));
+    }
+}

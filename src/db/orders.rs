@@ -1,0 +1,124 @@
+//! `sql/query/orders`.
+
+use crate::db::deadline::Deadline;
+use crate::db::error::DbError;
+use crate::db::row::{column, spelled};
+use crate::db::{Db, sql};
+use crate::domain::cursor::Cursor;
+use crate::domain::ids::{OrderId, OrgId};
+use crate::domain::order::{Order, OrderStatus};
+use tokio_postgres::Row;
+
+/// Which orders a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OrderFilter {
+    /// Only those in this status.
+    pub status: Option<OrderStatus>,
+    /// Only the one with this reference.
+    pub order_reference: Option<String>,
+    /// Only those of this customer.
+    pub customer_reference: Option<String>,
+    /// Only those that do or do not wait for a person.
+    pub needs_reconciliation: Option<bool>,
+}
+
+impl Db {
+    /// One order.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn get_order(
+        &self,
+        org_id: OrgId,
+        order_id: OrderId,
+        deadline: Deadline,
+    ) -> Result<Option<Order>, DbError> {
+        let row = self.row(&sql::ORDER_GET, &[&org_id.0, &order_id.0], deadline).await?;
+        row.as_ref().map(order_of).transpose()
+    }
+
+    /// The canonical request of an order.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn order_request(
+        &self,
+        org_id: OrgId,
+        order_id: OrderId,
+        deadline: Deadline,
+    ) -> Result<Option<String>, DbError> {
+        let row = self.row(&sql::ORDER_REQUEST_OF, &[&org_id.0, &order_id.0], deadline).await?;
+        row.map(|row| column(&row, "request")).transpose()
+    }
+
+    /// The order that carries a reference.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn find_order_by_reference(
+        &self,
+        org_id: OrgId,
+        reference: &str,
+        deadline: Deadline,
+    ) -> Result<Option<OrderId>, DbError> {
+        let row = self.row(&sql::ORDER_FIND_BY_REFERENCE, &[&org_id.0, &reference], deadline).await?;
+        row.map(|row| column(&row, "order_id").map(OrderId)).transpose()
+    }
+
+    /// Orders below a cursor, newest first, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn list_orders(
+        &self,
+        org_id: OrgId,
+        filter: &OrderFilter,
+        cursor: Cursor,
+        limit: i64,
+        deadline: Deadline,
+    ) -> Result<Vec<Order>, DbError> {
+        let (org, below) = (&org_id.0, &cursor.0.0);
+        let status = filter.status.map(OrderStatus::as_str);
+        let reconcile = &filter.needs_reconciliation;
+        let customer = &filter.customer_reference;
+        // The most selective filter leads, since its index finds the rows.
+        let rows = if filter.order_reference.is_some() {
+            let reference = &filter.order_reference;
+            self.rows(
+                &sql::ORDER_LIST_BY_REFERENCE,
+                &[org, below, &limit, &status, reconcile, customer, reference],
+                deadline,
+            )
+            .await
+        } else if customer.is_some() {
+            self.rows(&sql::ORDER_LIST_BY_CUSTOMER, &[org, below, &limit, &status, reconcile, customer], deadline).await
+        } else if *reconcile == Some(true) {
+            self.rows(&sql::ORDER_LIST_TO_RECONCILE, &[org, below, &limit, &status], deadline).await
+        } else if status.is_some() {
+            self.rows(&sql::ORDER_LIST_BY_STATUS, &[org, below, &limit, &status, reconcile], deadline).await
+        } else {
+            self.rows(&sql::ORDER_LIST, &[org, below, &limit, &status, reconcile], deadline).await
+        };
+        rows?.iter().map(order_of).collect()
+    }
+}
+
+fn order_of(row: &Row) -> Result<Order, DbError> {
+    let request: &str = column(row, "request")?;
+    Ok(Order {
+        org_id: OrgId(column(row, "org_id")?),
+        order_id: OrderId(column(row, "order_id")?),
+        request: serde_json::from_str(request).map_err(|_| DbError::Decode { column: "request" })?,
+        amount: column(row, "amount")?,
+        amount_refunded: column(row, "amount_refunded")?,
+        status: spelled(row, "status", OrderStatus::parse)?,
+        needs_reconciliation: column(row, "needs_reconciliation")?,
+        version: column(row, "version")?,
+        created_at: column(row, "created_at")?,
+        updated_at: column(row, "updated_at")?,
+    })
+}

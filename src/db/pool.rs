@@ -1,0 +1,75 @@
+//! Makes the connection pool.
+
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use rustls::ClientConfig;
+use secrecy::{ExposeSecret, SecretString};
+use std::time::Duration;
+use thiserror::Error;
+use tokio_postgres::Config;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+const SESSION: &str = include_str!("../../sql/session.sql");
+
+/// Why no pool could be made. Never holds the connection string.
+#[derive(Debug, Error)]
+pub enum PoolSetupError {
+    /// The URL is not one.
+    #[error("DATABASE_URL is not a PostgreSQL connection string (postgres://user:password@host:port/database)")]
+    Url,
+    /// The pool could not be built.
+    #[error("the connection pool could not be made")]
+    Pool,
+}
+
+/// A pool of at most `size` connections to `url`. Connects when first asked. TLS is used as `sslmode` in the URL says,
+/// with the system's certificate authorities.
+///
+/// # Errors
+///
+/// [`PoolSetupError`].
+pub fn build(url: &SecretString, size: usize) -> Result<Pool, PoolSetupError> {
+    let manager = Manager::from_config(
+        config(url)?,
+        tls(),
+        // Fast: a connection known to be closed is replaced; a dead one that looks alive is found by its first statement.
+        ManagerConfig { recycling_method: RecyclingMethod::Fast },
+    );
+    Pool::builder(manager)
+        .max_size(size)
+        .runtime(Runtime::Tokio1)
+        .post_create(Hook::async_fn(|client, _| {
+            Box::pin(async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
+        }))
+        .build()
+        .map_err(|_| PoolSetupError::Pool)
+}
+
+/// The connection's settings: those of the URL, with bounds on every wait the URL leaves open.
+///
+/// # Errors
+///
+/// [`PoolSetupError::Url`].
+pub fn config(url: &SecretString) -> Result<Config, PoolSetupError> {
+    let mut config: Config = url.expose_secret().parse().map_err(|_| PoolSetupError::Url)?;
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err(PoolSetupError::Url);
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(Duration::from_secs(2));
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("ichido");
+    }
+    // A peer that vanished without a word is noticed after half a minute.
+    config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
+    Ok(config)
+}
+
+/// TLS by rustls. Certificates are checked against the system's authorities whenever TLS is used.
+#[must_use]
+pub fn tls() -> MakeRustlsConnect {
+    let mut roots = rustls::RootCertStore::empty();
+    // Certificates that cannot be read are left out; a server signed by one of them is then refused.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    MakeRustlsConnect::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth())
+}

@@ -1,0 +1,139 @@
+//! Reads the members of a JSON object and collects what is wrong with them, for [`crate::domain::validate`].
+
+use crate::domain::json::{Json, pointer_push};
+use crate::domain::validate::FieldError;
+
+/// What was found wrong so far.
+#[derive(Debug, Default)]
+pub struct Errors(Vec<FieldError>);
+
+impl Errors {
+    /// Notes one more.
+    pub fn add(&mut self, pointer: &str, detail: impl Into<String>) {
+        self.0.push(FieldError { pointer: pointer.to_owned(), detail: detail.into() });
+    }
+
+    /// Whether nothing was wrong.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The errors, the first `limit` of them.
+    #[must_use]
+    pub fn into_list(mut self, limit: usize) -> Vec<FieldError> {
+        self.0.truncate(limit);
+        self.0
+    }
+
+    /// Reads a whole number in a range; `1.0` and `1e0` are whole.
+    pub fn integer(&mut self, value: &Json, at: &str, min: i64, max: i64) -> Option<i64> {
+        let Json::Number(number) = value else {
+            self.add(at, format!("must be an integer, not {}", value.kind()));
+            return None;
+        };
+        let integer = number.to_i64().filter(|integer| (min..=max).contains(integer));
+        if integer.is_none() {
+            self.add(at, format!("must be an integer from {min} to {max}"));
+        }
+        integer
+    }
+}
+
+/// The allowed length of a text, in Unicode code points, as JSON Schema counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Text {
+    /// Fewest code points.
+    pub min: usize,
+    /// Most code points.
+    pub max: usize,
+}
+
+impl Text {
+    /// Whether `text` has an allowed length.
+    #[must_use]
+    pub fn fits(self, text: &str) -> bool {
+        // The byte length bounds the count, so the usual short text is not counted twice.
+        (self.min..=self.max).contains(&text.chars().take(self.max + 1).count())
+    }
+
+    /// Reads a string of an allowed length.
+    pub fn read(self, value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
+        let Json::String(text) = value else {
+            errors.add(at, format!("must be a string, not {}", value.kind()));
+            return None;
+        };
+        if self.fits(text) {
+            return Some(text.clone());
+        }
+        errors.add(at, format!("must have {} to {} characters", self.min, self.max));
+        None
+    }
+}
+
+/// The members of one object, each asked for once; what nobody asked for is refused at the end.
+pub struct Fields<'a> {
+    members: &'a [(String, Json)],
+    at: &'a str,
+    errors: &'a mut Errors,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Fields<'a> {
+    /// Begins to read an object; notes an error when `value` is none.
+    pub fn of(value: &'a Json, at: &'a str, errors: &'a mut Errors) -> Option<Self> {
+        let Json::Object(members) = value else {
+            errors.add(at, format!("must be an object, not {}", value.kind()));
+            return None;
+        };
+        Some(Self { members, at, errors, known: Vec::with_capacity(8) })
+    }
+
+    /// The pointer of a member.
+    #[must_use]
+    pub fn pointer(at: &str, name: &str) -> String {
+        let mut pointer = at.to_owned();
+        pointer_push(&mut pointer, name);
+        pointer
+    }
+
+    /// Reads a member that must be there and not null. `None` after an error was noted.
+    pub fn required<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&Json, &str, &mut Errors) -> Option<T>,
+    ) -> Option<T> {
+        let found = self.find(name);
+        let at = Self::pointer(self.at, name);
+        if found.is_none() {
+            self.errors.add(&at, "is required");
+        }
+        read(found?, &at, self.errors)
+    }
+
+    /// Reads a member that may be absent or null: `Some(None)` then. `None` after an error was noted.
+    pub fn optional<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&Json, &str, &mut Errors) -> Option<T>,
+    ) -> Option<Option<T>> {
+        match self.find(name) {
+            None | Some(Json::Null) => Some(None),
+            Some(value) => read(value, &Self::pointer(self.at, name), self.errors).map(Some),
+        }
+    }
+
+    /// Notes an error for each member that was not asked for.
+    pub fn refuse_others(self) {
+        for (name, _) in self.members {
+            if !self.known.contains(&name.as_str()) {
+                self.errors.add(&Self::pointer(self.at, name), "is not a member of this object");
+            }
+        }
+    }
+
+    fn find(&mut self, name: &'static str) -> Option<&'a Json> {
+        self.known.push(name);
+        self.members.iter().find(|(member, _)| member == name).map(|(_, value)| value)
+    }
+}

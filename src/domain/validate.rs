@@ -1,0 +1,181 @@
+//! Reads a request for an order out of JSON and finds everything that is wrong with it, each with its JSON pointer
+//! (RFC 6901), so that a client can mend all of it at once.
+
+use crate::domain::fields::{Errors, Fields, Text};
+use crate::domain::json::Json;
+use crate::domain::order_request::{Customer, Line, MAX_AMOUNT, OrderRequest};
+use iso_currency::Currency;
+use std::collections::BTreeMap;
+
+/// Lines in one order.
+pub const MAX_LINES: usize = 500;
+/// Members of `metadata`.
+pub const MAX_METADATA: usize = 50;
+/// At most this many errors are listed; more would help nobody.
+pub const MAX_ERRORS: usize = 100;
+
+/// One thing that is wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// RFC 6901 pointer into the body.
+    pub pointer: String,
+    /// One sentence for the client's developer. Never holds a value from the request.
+    pub detail: String,
+}
+
+/// Why a request cannot become an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Invalid {
+    /// It breaks the rules at these places (at least one, at most [`MAX_ERRORS`]).
+    Fields(Vec<FieldError>),
+    /// It is well formed and asks for a payment, which this organisation cannot take.
+    PaymentNotConfigured,
+}
+
+const REFERENCE: Text = Text { min: 1, max: 64 };
+const CUSTOMER_REFERENCE: Text = Text { min: 1, max: 255 };
+const EMAIL: Text = Text { min: 3, max: 254 };
+const SKU: Text = Text { min: 1, max: 64 };
+const DESCRIPTION: Text = Text { min: 0, max: 500 };
+const METADATA_NAME: Text = Text { min: 1, max: 40 };
+const METADATA_VALUE: Text = Text { min: 0, max: 500 };
+const CURRENCY: Text = Text { min: 3, max: 3 };
+
+/// Checks a body against the rules of `POST /v1/orders`.
+///
+/// # Errors
+///
+/// [`Invalid`] with every place that is wrong.
+pub fn validate(body: &Json) -> Result<OrderRequest, Invalid> {
+    let mut errors = Errors::default();
+    let request = read(body, &mut errors);
+    match request {
+        Some((request, false)) if errors.is_empty() => Ok(request),
+        Some((_, true)) if errors.is_empty() => Err(Invalid::PaymentNotConfigured),
+        _ => Err(Invalid::Fields(errors.into_list(MAX_ERRORS))),
+    }
+}
+
+/// The request, and whether it asks for a payment. `None` only after an error was noted.
+fn read(body: &Json, errors: &mut Errors) -> Option<(OrderRequest, bool)> {
+    let mut fields = Fields::of(body, "", errors)?;
+    let order_reference = fields.optional("order_reference", |value, at, errors| REFERENCE.read(value, at, errors));
+    let customer = fields.required("customer", read_customer);
+    let currency = fields.required("currency", read_currency);
+    let lines = fields.required("lines", read_lines);
+    let expected = fields.optional("expected_amount", read_amount);
+    let payment = fields.optional("payment", read_payment);
+    let metadata = fields.optional("metadata", read_metadata);
+    fields.refuse_others();
+    let request = OrderRequest {
+        order_reference: order_reference.flatten(),
+        customer: customer?,
+        currency: currency?,
+        lines: lines?,
+        metadata: metadata.flatten(),
+    };
+    let amount = request.amount();
+    if amount > MAX_AMOUNT {
+        errors.add("/lines", "the sum of the lines is above 9007199254740991");
+    } else if expected.flatten().is_some_and(|expected| expected != amount) {
+        errors.add("/expected_amount", "is not the sum of quantity times unit_amount over the lines");
+    }
+    Some((request, payment.flatten().is_some()))
+}
+
+fn read_customer(value: &Json, at: &str, errors: &mut Errors) -> Option<Customer> {
+    let mut fields = Fields::of(value, at, errors)?;
+    let reference = fields.required("reference", |value, at, errors| CUSTOMER_REFERENCE.read(value, at, errors));
+    let email = fields.optional("email", read_email);
+    fields.refuse_others();
+    Some(Customer { reference: reference?, email: email.flatten() })
+}
+
+fn read_email(value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
+    let email = EMAIL.read(value, at, errors)?;
+    let well_formed = !email.contains(char::is_whitespace)
+        && email
+            .split_once('@')
+            .is_some_and(|(user, host)| !user.is_empty() && !host.is_empty() && !host.contains('@'));
+    if !well_formed {
+        errors.add(at, "must be an e-mail address: something@somewhere, without white space");
+    }
+    well_formed.then_some(email)
+}
+
+fn read_currency(value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
+    let code = CURRENCY.read(value, at, errors)?;
+    if is_currency(&code) {
+        return Some(code);
+    }
+    errors.add(at, "must be an ISO 4217 code of a currency with a minor unit, in upper case");
+    None
+}
+
+/// Whether a code is an ISO 4217 currency that amounts can be given in. Precious metals, test codes and "no currency"
+/// have no minor unit and are not.
+#[must_use]
+pub fn is_currency(code: &str) -> bool {
+    Currency::from_code(code).is_some_and(|currency| currency.code() == code && currency.exponent().is_some())
+}
+
+fn read_lines(value: &Json, at: &str, errors: &mut Errors) -> Option<Vec<Line>> {
+    let Json::Array(items) = value else {
+        errors.add(at, format!("must be an array, not {}", value.kind()));
+        return None;
+    };
+    if items.is_empty() || items.len() > MAX_LINES {
+        errors.add(at, "must have 1 to 500 lines");
+        return None;
+    }
+    let lines: Vec<_> = items
+        .iter()
+        .enumerate()
+        .filter_map(|(index, item)| read_line(item, &format!("{at}/{index}"), errors))
+        .collect();
+    (lines.len() == items.len()).then_some(lines)
+}
+
+fn read_line(value: &Json, at: &str, errors: &mut Errors) -> Option<Line> {
+    let mut fields = Fields::of(value, at, errors)?;
+    let sku = fields.required("sku", |value, at, errors| SKU.read(value, at, errors));
+    let description = fields.optional("description", |value, at, errors| DESCRIPTION.read(value, at, errors));
+    let quantity = fields.required("quantity", |value, at, errors| errors.integer(value, at, 1, 1_000_000));
+    let unit_amount = fields.required("unit_amount", read_amount);
+    fields.refuse_others();
+    Some(Line { sku: sku?, description: description.flatten(), quantity: quantity?, unit_amount: unit_amount? })
+}
+
+fn read_amount(value: &Json, at: &str, errors: &mut Errors) -> Option<i64> {
+    errors.integer(value, at, 0, MAX_AMOUNT)
+}
+
+fn read_payment(value: &Json, at: &str, errors: &mut Errors) -> Option<()> {
+    let mut fields = Fields::of(value, at, errors)?;
+    let method = fields.required("method", |value, at, errors| CUSTOMER_REFERENCE.read(value, at, errors));
+    fields.refuse_others();
+    method.map(|_| ())
+}
+
+fn read_metadata(value: &Json, at: &str, errors: &mut Errors) -> Option<BTreeMap<String, String>> {
+    let Json::Object(members) = value else {
+        errors.add(at, format!("must be an object, not {}", value.kind()));
+        return None;
+    };
+    if members.len() > MAX_METADATA {
+        errors.add(at, "must have at most 50 members");
+        return None;
+    }
+    let entries: BTreeMap<_, _> = members
+        .iter()
+        .filter_map(|(name, value)| {
+            let at = Fields::pointer(at, name);
+            if !METADATA_NAME.fits(name) {
+                errors.add(&at, "the member's name must have 1 to 40 characters");
+                return None;
+            }
+            METADATA_VALUE.read(value, &at, errors).map(|value| (name.clone(), value))
+        })
+        .collect();
+    (entries.len() == members.len()).then_some(entries)
+}

@@ -1,0 +1,125 @@
+//! What every answer has in common: its `Request-Id`, its line in the log, its count in the metrics, and the document of
+//! a problem, which needs that id.
+
+use crate::app::App;
+use crate::domain::ids::OrgId;
+use crate::http::kinds::{BODY_TOO_LARGE, HEADERS_TOO_LARGE, INTERNAL_ERROR, INVALID_REQUEST, Kind, NOT_FOUND};
+use crate::http::problem::Problem;
+use crate::http::routes;
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::error::InternalError;
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{ConnectionType, Method, StatusCode};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, web};
+use std::sync::LazyLock;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// Bytes of all header names and values together.
+const MAX_HEADERS: usize = 16 * 1024;
+/// The header that names this very request, for support.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+static PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| routes().into_iter().map(|(_, path)| path).collect());
+
+/// The middleware. It is the outermost, so that nothing answers without it.
+///
+/// # Errors
+///
+/// None of the handlers': those become answers here.
+pub async fn observe<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let started = Instant::now();
+    let request_id = Uuid::now_v7();
+    let method = method_name(request.method());
+    // Whoever sends a body of unannounced length is answered and let go: what follows it on the connection cannot be
+    // told from it with certainty (RFC 9112, section 11.2).
+    let mut must_close = request.headers().contains_key(header::TRANSFER_ENCODING);
+    let app = request.app_data::<web::Data<App>>().cloned();
+    let counted = app.as_ref().map(|app| app.count_request());
+
+    let mut response = if headers_size(request.headers()) > MAX_HEADERS {
+        request.error_response(Problem::new(&HEADERS_TOO_LARGE))
+    } else {
+        match next.call(request).await {
+            Ok(response) => response.map_into_boxed_body(),
+            // No handler ends like this. The request is gone, so the answer is all that can be given.
+            Err(error) => {
+                let problem = Problem::new(kind_for(error.as_response_error().status_code()));
+                return Err(InternalError::from_response("no answer", problem.respond(request_id)).into());
+            }
+        }
+    };
+    if let Some(problem) = problem_of(&response) {
+        response = response.into_response(problem.respond(request_id));
+    }
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(request_id.hyphenated().encode_lower(&mut Uuid::encode_buffer())) {
+        headers.insert(REQUEST_ID, value);
+    }
+    must_close |= app.as_ref().is_some_and(|app| app.is_draining());
+    if must_close {
+        response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+    }
+    let pattern = response.request().match_pattern().unwrap_or_default();
+    let route = PATHS.iter().find(|path| **path == pattern).copied().unwrap_or("unmatched");
+    if let Some(app) = app {
+        app.metrics.request(method, route, response.status().as_u16(), started.elapsed());
+    }
+    log(&response, request_id, method, route, started);
+    drop(counted);
+    Ok(response)
+}
+
+/// The problem an answer stands for, if it does: a handler's own, or one for an error that a library made.
+fn problem_of<B>(response: &ServiceResponse<B>) -> Option<Problem> {
+    if let Some(problem) = response.response().extensions().get::<Problem>() {
+        return Some(problem.clone());
+    }
+    response.response().error().map(|_| Problem::new(kind_for(response.status())))
+}
+
+fn kind_for(status: StatusCode) -> &'static Kind {
+    match status {
+        StatusCode::NOT_FOUND => &NOT_FOUND,
+        StatusCode::PAYLOAD_TOO_LARGE => &BODY_TOO_LARGE,
+        status if status.is_client_error() => &INVALID_REQUEST,
+        _ => &INTERNAL_ERROR,
+    }
+}
+
+fn log<B>(response: &ServiceResponse<B>, request_id: Uuid, method: &str, route: &str, started: Instant) {
+    let status = response.status().as_u16();
+    let took_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let extensions = response.request().extensions();
+    let org_id = extensions.get::<OrgId>().map(|org_id| org_id.0);
+    if status >= 500 {
+        tracing::error!(target: "ichido::access", %request_id, method, route, status, org_id, took_us, "answered");
+    } else if status >= 400 {
+        tracing::info!(target: "ichido::access", %request_id, method, route, status, org_id, took_us, "answered");
+    } else {
+        tracing::debug!(target: "ichido::access", %request_id, method, route, status, org_id, took_us, "answered");
+    }
+}
+
+fn headers_size(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum()
+}
+
+/// A method's name that can be a label: the client's own inventions are all one.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}

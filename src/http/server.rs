@@ -1,0 +1,43 @@
+//! The listening server, with its limits.
+
+use crate::app::App;
+use crate::http::{configure, cors, observe};
+use actix_web::dev::Server;
+use actix_web::middleware::{Condition, from_fn};
+use actix_web::{HttpServer, web};
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// From a connection's first byte to the end of a request's head. Bodies have a limit of their own.
+const HEAD_TIME: Duration = Duration::from_secs(5);
+/// An idle connection is kept a little longer than the 60 s that proxies usually keep theirs, so that they close first.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// For each of the workers, of which there is one for each core.
+const MAX_CONNECTIONS: usize = 10_000;
+/// Requests in flight at shutdown are given this long; each is bounded by less.
+const SHUTDOWN_SECONDS: u64 = 15;
+
+/// Binds and starts. The server runs when awaited, and ends through its handle only: signals are the caller's business.
+///
+/// # Errors
+///
+/// When the address cannot be bound.
+pub fn start(app: App, listen: SocketAddr, cors_origins: Vec<String>) -> io::Result<(Server, SocketAddr)> {
+    let factory = move || {
+        actix_web::App::new()
+            .app_data(web::Data::new(app.clone()))
+            .configure(configure)
+            .wrap(Condition::new(!cors_origins.is_empty(), cors::policy(&cors_origins)))
+            .wrap(from_fn(observe::observe))
+    };
+    let server = HttpServer::new(factory)
+        .client_request_timeout(HEAD_TIME)
+        .keep_alive(KEEP_ALIVE)
+        .max_connections(MAX_CONNECTIONS)
+        .shutdown_timeout(SHUTDOWN_SECONDS)
+        .disable_signals()
+        .bind(listen)?;
+    let address = server.addrs().first().copied().unwrap_or(listen);
+    Ok((server.run(), address))
+}

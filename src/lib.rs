@@ -1,0 +1,16 @@
+//! Ichido (一度, "once"): creates orders so that a retry, a repeated request or a crash never makes a second one.
+//!
+//! The modules in the order in which a request meets them; ARCHITECTURE.md walks through one.
+
+pub mod app; // use cases, one verb for each file
+pub mod cli; // the command line: serve, worker, dev, migrate, org, key, cleanup, check
+pub mod clock; // the program's clock
+pub mod config; // settings from the environment, checked together
+pub mod db; // PostgreSQL, one function for each statement
+pub mod domain; // pure decisions
+pub mod embedded;
+pub mod http; // routes: parse, call one use case, render
+pub mod metrics; // counters for /metrics
+pub mod startup; // puts the parts together and refuses what is not safe
+pub mod telemetry; // logs
+pub mod worker; // periodic jobs // a private PostgreSQL for `dev`, tests and benches
