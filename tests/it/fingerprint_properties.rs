@@ -28,8 +28,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-c]{0,2}",
         "[ -~]{0,6}",
-        prop::collection::vec(any::<char>().prop_filter("no NUL", |c| *c != '\0'), 0..5)
-            .prop_map(String::from_iter),
+        prop::collection::vec(any::<char>().prop_filter("no NUL", |c| *c != '\0'), 0..5).prop_map(String::from_iter),
     ]
 }
 
@@ -41,12 +40,8 @@ fn model() -> impl Strategy<Value = Model> {
         }
         Model::Number(mantissa, if mantissa == 0 { 0 } else { exponent })
     });
-    let leaf = prop_oneof![
-        Just(Model::Null),
-        any::<bool>().prop_map(Model::Bool),
-        number,
-        text().prop_map(Model::String),
-    ];
+    let leaf =
+        prop_oneof![Just(Model::Null), any::<bool>().prop_map(Model::Bool), number, text().prop_map(Model::String),];
     leaf.prop_recursive(4, 24, 5, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Model::Array),
@@ -180,9 +175,7 @@ fn collect_leaves<'a>(value: &'a mut Model, leaves: &mut Vec<&'a mut Model>) {
     match value {
         leaf if is_leaf => leaves.push(leaf),
         Model::Array(items) => items.iter_mut().for_each(|i| collect_leaves(i, leaves)),
-        Model::Object(members) => members
-            .values_mut()
-            .for_each(|member| collect_leaves(member, leaves)),
+        Model::Object(members) => members.values_mut().for_each(|member| collect_leaves(member, leaves)),
         _ => {}
     }
 }
@@ -202,18 +195,11 @@ fn check_against_serde_json(bytes: &[u8]) {
     match (parse(bytes), theirs) {
         (Ok(_), Err(error)) => {
             // Doubles have a range, exact numbers do not.
-            assert!(
-                error.to_string().starts_with("number out of range"),
-                "{error}"
-            );
+            assert!(error.to_string().starts_with("number out of range"), "{error}");
         }
-        (Err(error), Ok(_)) => assert!(
-            !matches!(
-                error.kind,
-                JsonErrorKind::Syntax | JsonErrorKind::InvalidUtf8
-            ),
-            "{error:?}"
-        ),
+        (Err(error), Ok(_)) => {
+            assert!(!matches!(error.kind, JsonErrorKind::Syntax | JsonErrorKind::InvalidUtf8), "{error:?}")
+        }
         (Ok(ours), Ok(theirs)) => {
             let text = canonical(&ours);
             // Numbers aside, which serde_json rounds: the same structure and strings.
@@ -366,18 +352,12 @@ proptest! {
 }
 
 /// `value` with every number replaced by what `change` makes of it.
-fn with_numbers(
-    value: serde_json::Value,
-    change: fn(serde_json::Number) -> serde_json::Value,
-) -> serde_json::Value {
+fn with_numbers(value: serde_json::Value, change: fn(serde_json::Number) -> serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {
         Value::Number(number) => change(number),
         Value::Array(items) => items.into_iter().map(|i| with_numbers(i, change)).collect(),
-        Value::Object(members) => members
-            .into_iter()
-            .map(|(name, m)| (name, with_numbers(m, change)))
-            .collect(),
+        Value::Object(members) => members.into_iter().map(|(name, m)| (name, with_numbers(m, change))).collect(),
         other => other,
     }
 }

@@ -1,0 +1,1 @@
+//! Authentication, revocation, last use.

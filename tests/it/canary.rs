@@ -1,0 +1,1 @@
+//! No secret, SQL, parameter or connection string in any answer or log.

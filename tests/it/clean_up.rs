@@ -1,0 +1,1 @@
+//! Expired keys are removed, and nothing else.

@@ -1,0 +1,1 @@
+//! The database is down, full, locked, or cut off in the middle.

@@ -1,0 +1,1 @@
+//! What makes a request the same, seen through HTTP.

@@ -1,0 +1,1 @@
+//! Layers, lengths, dead files, paths named in documents.

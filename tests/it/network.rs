@@ -1,0 +1,1 @@
+//! Clients that hang up, connections that break.

@@ -1,0 +1,1 @@
+//! Routes, problems, currencies and examples agree with openapi.yaml.

@@ -1,0 +1,1 @@
+//! Get and list orders, look up keys.

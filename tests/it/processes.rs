@@ -1,0 +1,1 @@
+//! The real program: kill -9, SIGTERM, dev, two instances.

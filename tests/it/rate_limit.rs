@@ -1,0 +1,1 @@
+//! The limit on new claims.

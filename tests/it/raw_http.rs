@@ -1,0 +1,1 @@
+//! Malformed requests on raw sockets.

@@ -1,0 +1,1 @@
+//! What a retry gets: bytes, headers, status, expiry.

@@ -1,0 +1,1 @@
+//! Every statement: prepared, listed, naming its organisation, using its index.

@@ -1,0 +1,1 @@
+//! Organisations never meet; policies; scopes.
