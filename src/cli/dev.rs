@@ -57,14 +57,15 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         // initdb and the server started so far end with this process.
         () = stop.signalled() => return Ok(()),
     };
-    let url = SecretString::from(postgres.url("postgres"));
+    let database_url = postgres.url("postgres");
+    let url = SecretString::from(database_url.clone());
     let applied = migrate(&url).await?;
     progress(&format!("schema is current ({} migration(s) applied)", applied.len()));
     let app = startup::app(&url, DEFAULT_POOL, Clock::System)?;
     startup::verify(&app, false).await?;
     let (org_id, token) = org_and_token(&app, &args.data.join("test-key")).await?;
     let serving = Serving { listen: args.listen, cors_origins: Vec::new(), with_worker: true, drain: Duration::ZERO };
-    let served = run::serve(app, serving, &mut stop, |address| announce(address, org_id, &token)).await;
+    let served = run::serve(app, serving, &mut stop, |address| announce(address, org_id, &token, &database_url)).await;
     let stopped = tokio::task::spawn_blocking(move || postgres.stop()).await;
     stopped.map_err(|error| CliError::Io("PostgreSQL was not stopped in order", error.into()))?;
     served
@@ -111,10 +112,12 @@ fn new_org() -> NewOrg {
     }
 }
 
-fn announce(address: SocketAddr, org_id: OrgId, token: &str) {
+/// The address of the database holds no secret: its socket is in a directory that only this user can enter.
+fn announce(address: SocketAddr, org_id: OrgId, token: &str, database_url: &str) {
     let key = Uuid::now_v7();
     say(&format!("listening on http://{address}"));
     say(&format!("documentation at http://{address}/docs, test organisation {org_id}"));
+    say(&format!("admin commands elsewhere: export DATABASE_URL='{database_url}'"));
     say("Send this twice: 201 makes the order, 200 gives the same answer again.\n");
     say(&format!(
         "curl -i http://{address}/v1/orders -H 'Authorization: Bearer {token}' -H 'Idempotency-Key: {key}' \

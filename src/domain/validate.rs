@@ -93,7 +93,7 @@ fn read_customer(value: &Json, at: &str, errors: &mut Errors) -> Option<Customer
 
 fn read_email(value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
     let email = EMAIL.read(value, at, errors)?;
-    let well_formed = !email.contains(char::is_whitespace)
+    let well_formed = !email.contains(is_space)
         && email
             .split_once('@')
             .is_some_and(|(user, host)| !user.is_empty() && !host.is_empty() && !host.contains('@'));
@@ -101,6 +101,11 @@ fn read_email(value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
         errors.add(at, "must be an e-mail address: something@somewhere, without white space");
     }
     well_formed.then_some(email)
+}
+
+/// White space as ECMA-262 has it, since the published pattern is read by its rules.
+fn is_space(letter: char) -> bool {
+    letter == '\u{FEFF}' || (letter.is_whitespace() && letter != '\u{85}')
 }
 
 fn read_currency(value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
