@@ -1,9 +1,9 @@
 //! Why a use case could not do what was asked, in terms that know no HTTP.
 
 use crate::db::error::DbError;
+use crate::domain::fields::FieldError;
 use crate::domain::ids::OrderId;
 use crate::domain::json::JsonError;
-use crate::domain::validate::FieldError;
 use thiserror::Error;
 
 /// A refusal or failure. The edges turn it into an answer; none of it holds SQL, values or secrets.

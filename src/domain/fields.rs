@@ -1,7 +1,15 @@
 //! Reads the members of a JSON object and collects what is wrong with them, for [`crate::domain::validate`].
 
 use crate::domain::json::{Json, pointer_push};
-use crate::domain::validate::FieldError;
+
+/// One thing that is wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// RFC 6901 pointer into the body.
+    pub pointer: String,
+    /// One sentence for the client's developer. Never holds a value from the request.
+    pub detail: String,
+}
 
 /// What was found wrong so far.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Reads a request for an order out of JSON and finds everything that is wrong with it, each with its JSON pointer
 //! (RFC 6901), so that a client can mend all of it at once.
 
-use crate::domain::fields::{Errors, Fields, Text};
+use crate::domain::fields::{Errors, FieldError, Fields, Text};
 use crate::domain::json::Json;
 use crate::domain::order_request::{Customer, Line, MAX_AMOUNT, OrderRequest};
 use iso_currency::Currency;
@@ -13,15 +13,6 @@ pub const MAX_LINES: usize = 500;
 pub const MAX_METADATA: usize = 50;
 /// At most this many errors are listed; more would help nobody.
 pub const MAX_ERRORS: usize = 100;
-
-/// One thing that is wrong, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldError {
-    /// RFC 6901 pointer into the body.
-    pub pointer: String,
-    /// One sentence for the client's developer. Never holds a value from the request.
-    pub detail: String,
-}
 
 /// Why a request cannot become an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
