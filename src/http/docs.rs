@@ -5,14 +5,22 @@ use crate::http::kinds::{INTERNAL_ERROR, KINDS, Kind, NOT_FOUND};
 use crate::http::problem::Problem;
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
 const OPENAPI: &str = include_str!("../../openapi.yaml");
 const HTML: &str = "text/html; charset=utf-8";
-/// The pages need their own style sheet and nothing else.
-const CONTENT_SECURITY_POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The pages need their own style sheet, named by its hash, and nothing else.
+static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = BASE64.encode(Sha256::digest(docs_page::STYLE));
+    format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+});
 
 /// Rendered when first asked for.
 static PAGE: LazyLock<Option<String>> = LazyLock::new(|| {
@@ -66,7 +74,7 @@ fn page_kind(kind: &Kind) -> ProblemKind<'static> {
 fn html(page: String) -> HttpResponse {
     HttpResponse::Ok()
         .content_type(HTML)
-        .insert_header((header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY))
+        .insert_header((header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY.as_str()))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .insert_header((header::VARY, "Accept"))
         .body(page)

@@ -198,7 +198,7 @@ fn check_against_serde_json(bytes: &[u8]) {
             assert!(error.to_string().starts_with("number out of range"), "{error}");
         }
         (Err(error), Ok(_)) => {
-            assert!(!matches!(error.kind, JsonErrorKind::Syntax | JsonErrorKind::InvalidUtf8), "{error:?}")
+            assert!(!matches!(error.kind, JsonErrorKind::Syntax | JsonErrorKind::InvalidUtf8), "{error:?}");
         }
         (Ok(ours), Ok(theirs)) => {
             let text = canonical(&ours);

@@ -1,6 +1,6 @@
 //! The integration tests: one binary, a real PostgreSQL, real HTTP.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
 
 mod api_keys;
 mod canary;
