@@ -1,1 +1,3 @@
-//! Layers, lengths, dead files, paths named in documents.
+//! The house rules, held by reading the sources.
+
+pub mod source;
