@@ -98,6 +98,11 @@ async fn create(args: Create) -> Result<(), CliError> {
 async fn list(args: List) -> Result<(), CliError> {
     let app = admin_app().await?;
     let keys = app.db.list_api_keys(OrgId(args.org), Deadline::of_request()).await?;
+    // A mistyped organisation is not one without keys.
+    if keys.is_empty() && !app.db.list_orgs(Deadline::of_request()).await?.iter().any(|it| it.org.org_id.0 == args.org)
+    {
+        return Err(CliError::NoSuch(format!("organisation {}", args.org)));
+    }
     let time = |moment: Option<OffsetDateTime>| moment.map(timestamp);
     let objects: Vec<_> = keys
         .iter()

@@ -30,7 +30,8 @@ use thiserror::Error;
 #[derive(Debug, Parser)]
 #[command(name = "ichido", version, propagate_version = true)]
 #[command(after_help = "Secrets are read from the environment or from files: DATABASE_URL or DATABASE_URL_FILE.\n\
-    Logs go to standard error: ICHIDO_LOG=json|text, RUST_LOG=info.")]
+    Logs go to standard error: ICHIDO_LOG=json|text, RUST_LOG=info.\n\
+    ICHIDO_ALLOW_UNSAFE_DURABILITY=true, for tests only, allows a database that can lose acknowledged orders.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -12,7 +12,7 @@ use actix_web::error::InternalError;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, web};
+use actix_web::{Error, HttpMessage, HttpResponse, web};
 use std::sync::LazyLock;
 use std::time::Instant;
 use uuid::Uuid;
@@ -55,7 +55,8 @@ pub async fn observe<B: MessageBody + 'static>(
         }
     };
     if let Some(problem) = problem_of(&response) {
-        response = response.into_response(problem.respond(request_id));
+        let answer = with_headers_of(&response, problem.respond(request_id));
+        response = response.into_response(answer);
     }
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(request_id.hyphenated().encode_lower(&mut Uuid::encode_buffer())) {
@@ -81,6 +82,16 @@ fn problem_of<B>(response: &ServiceResponse<B>) -> Option<Problem> {
         return Some(problem.clone());
     }
     response.response().error().map(|_| Problem::new(kind_for(response.status())))
+}
+
+/// What other middleware has put around the handler's answer, the headers of CORS, belongs to the problem's too.
+fn with_headers_of<B>(inner: &ServiceResponse<B>, mut answer: HttpResponse) -> HttpResponse {
+    let added = inner.headers().iter().filter(|(name, _)| !answer.headers().contains_key(*name));
+    let added: Vec<_> = added.map(|(name, value)| (name.clone(), value.clone())).collect();
+    for (name, value) in added {
+        answer.headers_mut().append(name, value);
+    }
+    answer
 }
 
 fn kind_for(status: StatusCode) -> &'static Kind {

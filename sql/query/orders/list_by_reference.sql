@@ -1,6 +1,6 @@
--- The order with a reference: one at most.
--- Newest first, below the cursor (the highest UUID for the first page). Each leading filter has a file of its own, so
--- that each has its own plan and index; the other filters are applied to the rows (null: any).
+-- The order with a reference: one at most, so there is nothing to put in order.
+-- Below the cursor (the highest UUID for the first page), like every list; the other filters are applied to the row
+-- (null: any).
 --
 -- $1 org_id, $2 order_id of the cursor, $3 limit, $4 status, $5 needs_reconciliation, $6 customer_reference, $7 order_reference
 SELECT
@@ -13,5 +13,4 @@ WHERE org_id = $1
     AND ($5::boolean IS NULL OR needs_reconciliation = $5)
     AND ($6::text IS NULL OR customer_reference = $6)
     AND order_reference = $7::text
-ORDER BY order_id DESC
 LIMIT $3::bigint
