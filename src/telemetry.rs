@@ -4,7 +4,11 @@
 
 use std::env;
 use std::io::IsTerminal;
-use tracing_subscriber::EnvFilter;
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, fmt};
 
 /// The default filter: refused and failed requests are logged, answered ones only with `ichido::access=debug`, since a
 /// line for each would cost a busy server a tenth of its speed. `/metrics` counts them all.
@@ -19,11 +23,20 @@ pub fn init(default_filter: &str) {
         Ok("json") => false,
         _ => std::io::stderr().is_terminal(),
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let subscriber = tracing_subscriber::registry().with(filter).with(filter_fn(may_be_logged));
+    let lines = fmt::layer().with_writer(std::io::stderr);
     // An error means that a subscriber is there already, which is as good.
     let _ = if text {
-        builder.with_target(false).try_init()
+        subscriber.with(lines.with_target(false)).try_init()
     } else {
-        builder.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+        let lines = lines.json().flatten_event(true).with_current_span(false).with_span_list(false);
+        subscriber.with(lines).try_init()
     };
+}
+
+/// The libraries' own lines are warnings and errors only, whatever `RUST_LOG` says: below that the PostgreSQL client
+/// writes SQL with its parameters, and the HTTP library what clients sent.
+fn may_be_logged(metadata: &Metadata<'_>) -> bool {
+    let ours = metadata.target().split("::").next() == Some("ichido");
+    ours || *metadata.level() <= Level::WARN
 }

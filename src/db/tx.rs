@@ -6,7 +6,7 @@ use tokio_postgres::{Client, Transaction};
 /// Runs `work` in a transaction and commits it when it returns `Ok`; anything else rolls back.
 ///
 /// PostgreSQL answers COMMIT with ROLLBACK, not with an error, when a statement failed before it, and the client library
-/// does not look. So `work` must hand on every error of its statements: it gets one that makes swallowing them awkward.
+/// does not look. So one statement more is run before COMMIT: in a transaction that has failed it fails as well.
 ///
 /// # Errors
 ///
@@ -19,6 +19,7 @@ pub async fn run_tx<T, E: From<DbError>>(
 ) -> Result<T, E> {
     let transaction = client.transaction().await.map_err(|error| DbError::preparing(&error))?;
     let value = work(&transaction).await?;
+    transaction.batch_execute("SELECT").await.map_err(|error| DbError::running(&error))?;
     transaction.commit().await.map_err(|error| DbError::running(&error))?;
     Ok(value)
 }

@@ -1,5 +1,6 @@
 //! Reads a JSON body within its limits of size and time.
 
+use crate::http::connection::has_unknown_length;
 use crate::http::kinds::{
     BODY_TOO_LARGE, ENCODING_NOT_SUPPORTED, INVALID_REQUEST, LENGTH_REQUIRED, MEDIA_TYPE_NOT_SUPPORTED, REQUEST_TIMEOUT,
 };
@@ -21,7 +22,7 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 /// `length_required`, `media_type_not_supported`, `encoding_not_supported`, `body_too_large`, `request_timeout`.
 pub async fn read(request: &HttpRequest, payload: web::Payload) -> Result<Vec<u8>, Problem> {
     let headers = request.headers();
-    if headers.contains_key(header::TRANSFER_ENCODING) {
+    if has_unknown_length(headers) {
         return Err(Problem::new(&LENGTH_REQUIRED));
     }
     if !is_json(headers) {

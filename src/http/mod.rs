@@ -5,6 +5,7 @@
 mod answer;
 mod body;
 mod caller;
+mod connection;
 pub mod cors;
 mod docs;
 mod docs_page;

@@ -3,13 +3,14 @@
 
 use crate::app::App;
 use crate::domain::ids::OrgId;
+use crate::http::connection::{self, Holding};
 use crate::http::kinds::{BODY_TOO_LARGE, HEADERS_TOO_LARGE, INTERNAL_ERROR, INVALID_REQUEST, Kind, NOT_FOUND};
 use crate::http::problem::Problem;
 use crate::http::routes;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
-use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, web};
@@ -30,19 +31,23 @@ static PATHS: LazyLock<Vec<&'static str>> = LazyLock::new(|| routes().into_iter(
 ///
 /// None of the handlers': those become answers here.
 pub async fn observe<B: MessageBody + 'static>(
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let started = Instant::now();
     let request_id = Uuid::now_v7();
     let method = method_name(request.method());
-    // Whoever sends a body of unannounced length is answered and let go: what follows it on the connection cannot be
-    // told from it with certainty (RFC 9112, section 11.2).
-    let mut must_close = request.headers().contains_key(header::TRANSFER_ENCODING);
+    let last = connection::is_last(&request);
+    let unread = last.then(|| request.take_payload());
+    let over = connection::is_over(&request, last);
+    // The library ends a connection whose client offered another protocol, so the client has to be told.
+    let closes = last || over || request.head().upgrade();
     let app = request.app_data::<web::Data<App>>().cloned();
     let counted = app.as_ref().map(|app| app.count_request());
 
-    let mut response = if headers_size(request.headers()) > MAX_HEADERS {
+    let mut response = if over {
+        request.error_response(Problem::new(&INVALID_REQUEST).detail("The request before this one was the last."))
+    } else if headers_size(request.headers()) > MAX_HEADERS {
         request.error_response(Problem::new(&HEADERS_TOO_LARGE))
     } else {
         match next.call(request).await {
@@ -62,8 +67,10 @@ pub async fn observe<B: MessageBody + 'static>(
     if let Ok(value) = HeaderValue::from_str(request_id.hyphenated().encode_lower(&mut Uuid::encode_buffer())) {
         headers.insert(REQUEST_ID, value);
     }
-    must_close |= app.as_ref().is_some_and(|app| app.is_draining());
-    if must_close {
+    if let Some(unread) = unread {
+        response = response.map_body(|_, body| Holding::new(body, unread));
+    }
+    if closes || app.as_ref().is_some_and(|app| app.is_draining()) {
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
     let pattern = response.request().match_pattern().unwrap_or_default();

@@ -19,7 +19,10 @@ use serde::Serialize;
 ///
 /// The order of the checks is part of the contract: who asks, whether they may, the key, the body's form, its content.
 pub async fn create(app: Use, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
-    let caller = caller::require(&app, &request, Scope::OrdersWrite, Deadline::of_request()).await?;
+    let deadline = Deadline::of_request();
+    let caller = caller::require(&app, &request, Scope::OrdersWrite, deadline).await?;
+    // The body's time is the client's own; ours goes on after it, with what is left.
+    let left = deadline.left();
     let key = key_header::require(&request)?;
     let body = body::read(&request, payload).await?;
     let command = CreateOrder {
@@ -32,7 +35,7 @@ pub async fn create(app: Use, request: HttpRequest, payload: web::Payload) -> Re
     };
     let work = {
         let app = app.get_ref().clone();
-        async move { create_order(&app, &command, Deadline::of_request()).await }
+        async move { create_order(&app, &command, Deadline::after(left)).await }
     };
     // A panic in there is the only way to lose the result; whether the statement ran is then not known.
     let result = app.detached(work).await.unwrap_or(Err(AppError::OutcomeUnknown));

@@ -1,6 +1,7 @@
 //! The listening server, with its limits.
 
 use crate::app::App;
+use crate::http::connection::Connection;
 use crate::http::{configure, cors, observe};
 use actix_web::dev::Server;
 use actix_web::middleware::{Condition, from_fn};
@@ -32,6 +33,9 @@ pub fn start(app: App, listen: SocketAddr, cors_origins: Vec<String>) -> io::Res
             .wrap(from_fn(observe::observe))
     };
     let server = HttpServer::new(factory)
+        .on_connect(|_, connection| {
+            connection.insert(Connection::default());
+        })
         .client_request_timeout(HEAD_TIME)
         .keep_alive(KEEP_ALIVE)
         .max_connections(MAX_CONNECTIONS)

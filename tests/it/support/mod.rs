@@ -3,3 +3,7 @@
 pub mod app;
 pub mod contract;
 pub mod postgres;
+pub mod process;
+pub mod proxy;
+pub mod raw;
+pub mod wait;
