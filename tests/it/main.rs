@@ -4,6 +4,7 @@
 
 mod api_keys;
 mod canary;
+mod check_order;
 mod clean_up;
 mod command_line;
 mod database_faults;
@@ -27,3 +28,6 @@ mod sql_files;
 mod support;
 mod tenants;
 mod validation;
+mod validation_amounts;
+mod validation_json;
+mod validation_text;

@@ -1,5 +1,8 @@
 //! What the tests share.
 
 pub mod app;
+pub mod bodies;
 pub mod contract;
+pub mod held;
 pub mod postgres;
+pub mod wire;
