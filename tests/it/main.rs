@@ -13,6 +13,7 @@ mod fingerprint;
 mod fingerprint_properties;
 mod house_rules;
 mod idempotency;
+mod key_lookup;
 mod key_syntax;
 mod network;
 mod openapi;
