@@ -18,6 +18,7 @@ mod key_lookup;
 mod key_syntax;
 mod network;
 mod openapi;
+mod order_list;
 mod order_reads;
 mod order_reference;
 mod processes;
