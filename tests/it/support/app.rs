@@ -141,7 +141,12 @@ impl TestApp {
 
     /// `GET` with the first organisation's key. `route` is the path's template in the contract.
     pub async fn get(&self, path: &str, route: &str) -> Answer {
-        self.send(self.request(Method::GET, path).bearer_auth(&self.org.token), route).await
+        self.get_as(&self.org.token, path, route).await
+    }
+
+    /// `GET` with a token.
+    pub async fn get_as(&self, token: &str, path: &str, route: &str) -> Answer {
+        self.send(self.request(Method::GET, path).bearer_auth(token), route).await
     }
 
     /// A request to build up and hand to [`TestApp::send`].

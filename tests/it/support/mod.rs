@@ -1,9 +1,12 @@
 //! What the tests share.
 
 pub mod app;
+pub mod bodies;
 pub mod contract;
+pub mod held;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod raw;
 pub mod wait;
+pub mod wire;

@@ -1,0 +1,68 @@
+//! A key whose work has begun and not finished.
+
+use crate::support::app::{TestApp, new_org, order_body};
+use crate::support::bodies::with;
+use crate::support::held::unfinish;
+use ichido::app::clean_up::clean_up;
+use ichido::db::orgs::NewOrg;
+use ichido::domain::org::OnMismatch;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+#[tokio::test]
+async fn a_key_in_progress_is_409_with_retry_after_and_the_orders_location() {
+    let app = TestApp::start().await;
+    let order = app.post("K", &order_body()).await;
+    unfinish(&app, "K").await;
+    let answer = app.post("K", &order_body()).await;
+    assert_eq!((answer.status, answer.code().as_str()), (409, "request_in_flight"));
+    assert!(answer.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
+    assert_eq!(answer.header("location"), order.header("location"));
+    let problem = answer.json();
+    assert_eq!((&problem["retryable"], &problem["executed"]), (&json!(true), &json!("no")));
+    assert_eq!(problem["safe_new_key"], json!(false));
+    assert_eq!(app.counts().await, (1, 1));
+}
+
+#[tokio::test]
+async fn a_mismatch_wins_over_in_progress_under_either_policy() {
+    let app = TestApp::start().await;
+    let lenient = app.org(NewOrg { on_mismatch: OnMismatch::ReturnOriginal, ..new_org() }).await;
+    let other = with("/currency", json!("USD"));
+    for (key, token) in [("strict", &app.org.token), ("lenient", &lenient.token)] {
+        app.post_as(token, key, &order_body()).await;
+        unfinish(&app, key).await;
+        let answer = app.post_as(token, key, &other).await;
+        assert_eq!((answer.status, answer.code().as_str()), (422, "idempotency_key_reused"), "{key}");
+        assert_eq!(answer.json()["differing"], json!(["/currency"]));
+        assert_eq!(app.post_as(token, key, &order_body()).await.status, 409);
+    }
+}
+
+#[tokio::test]
+async fn once_finished_it_replays() {
+    let app = TestApp::start().await;
+    let first = app.post("K", &order_body()).await;
+    let client = app.sql().await;
+    client.batch_execute("CREATE TABLE finished AS TABLE idempotency_keys").await.unwrap();
+    unfinish(&app, "K").await;
+    assert_eq!(app.post("K", &order_body()).await.status, 409);
+    let sql = "UPDATE idempotency_keys AS k SET state = f.state, response_status = f.response_status, \
+               response_headers = f.response_headers, response_body = f.response_body, completed_at = f.completed_at \
+               FROM finished AS f";
+    assert_eq!(client.execute(sql, &[]).await.unwrap(), 1);
+    let replay = app.post("K", &order_body()).await;
+    assert_eq!((replay.status, replay.body), (200, first.body));
+}
+
+#[tokio::test]
+async fn a_key_in_progress_is_never_removed_whatever_its_age() {
+    let app = TestApp::start().await;
+    let org = app.org(NewOrg { keys_kept_for_seconds: Some(86_400), ..new_org() }).await;
+    app.post_as(&org.token, "K", &order_body()).await;
+    unfinish(&app, "K").await;
+    let old = "UPDATE idempotency_keys SET expires_at = now() - interval '10 years'";
+    app.sql().await.execute(old, &[]).await.unwrap();
+    clean_up(&app.app, 100, &CancellationToken::new()).await.unwrap();
+    assert_eq!(app.post_as(&org.token, "K", &order_body()).await.status, 409);
+}
