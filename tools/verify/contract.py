@@ -6,8 +6,7 @@
 3. a key of A without any scope that helps: 403 everywhere;
 4. a forged token, with the id of a key of A and another secret: 401 everywhere.
 
-Starts `ichido dev` of its own on a free port of 127.0.0.1 with a fresh database, and ends it. Reports are in
-target/verify.
+Starts and ends an `ichido dev` of its own on 127.0.0.1, with a fresh database. Reports are in target/verify.
 Exit 0 all well, 1 faults found or not finished in time.
 """
 
@@ -76,8 +75,7 @@ def service():
             if process.poll() is not None:
                 raise Failed(f"ichido ended by itself with {process.returncode}; see target/verify/ichido.log")
         finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)
             try:
                 process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
@@ -96,14 +94,15 @@ def announced(process: subprocess.Popen) -> dict:
     found: dict = {}
     # A program that hangs is ended, and then its output ends too.
     alarm = threading.Timer(START_SECONDS, process.kill)
+    alarm.daemon = True
     alarm.start()
     for line in process.stdout:
         found |= {name: match[1] for name, pattern in patterns.items() if (match := pattern.search(line))}
         if len(found) == len(patterns):
             break
     alarm.cancel()
-    if len(found) < len(patterns):
-        raise Failed(f"ichido dev printed only {sorted(found)} of {sorted(patterns)}; see target/verify/ichido.log")
+    if missing := sorted(patterns.keys() - found.keys()):
+        raise Failed(f"ichido dev did not print {', '.join(missing)}; see target/verify/ichido.log")
     # Nothing may wait because nobody reads.
     threading.Thread(target=process.stdout.read, daemon=True).start()
     return found
@@ -111,9 +110,8 @@ def announced(process: subprocess.Popen) -> dict:
 
 def admin(database: str, *arguments: str) -> dict:
     """One admin command of the program."""
-    command = [ICHIDO, *arguments, "--json"]
-    environment = os.environ | {"DATABASE_URL": database}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    to = {"env": os.environ | {"DATABASE_URL": database}, "capture_output": True, "text": True, "timeout": 30}
+    done = subprocess.run([ICHIDO, *arguments, "--json"], check=False, **to)
     if done.returncode != 0:
         raise Failed(f"ichido {' '.join(arguments)} failed: {done.stderr.strip() or done.stdout.strip()}")
     return json.loads(done.stdout)
@@ -141,8 +139,7 @@ def forged(token: str) -> str:
 def call(url: str, token: str, body: dict | None = None, key: str | None = None) -> dict:
     """One request; gives the answer's body."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    if key is not None:
-        headers["Idempotency-Key"] = key
+    headers |= {"Idempotency-Key": key} if key else {}
     data = None if body is None else json.dumps(body).encode()
     with OPENER.open(urllib.request.Request(url, data, headers), timeout=10) as answer:
         return json.load(answer)
@@ -153,8 +150,8 @@ def put_orders(url: str, token: str, name: str, count: int) -> dict:
     made: dict = {"foreign_keys": [], "foreign_references": []}
     for number in range(count):
         key, reference = str(uuid.uuid4()), f"{name}-{number}"
-        lines = [{"sku": "TEA-01", "quantity": number + 1, "unit_amount": 1200}]
-        body = {"order_reference": reference, "customer": {"reference": name}, "currency": "JPY", "lines": lines}
+        line = {"sku": "TEA-01", "quantity": number + 1, "unit_amount": 1200}
+        body = {"order_reference": reference, "customer": {"reference": name}, "currency": "JPY", "lines": [line]}
         call(f"{url}/v1/orders", token, body, key)
         made["foreign_keys"].append(key)
         made["foreign_references"].append(reference)
@@ -184,14 +181,12 @@ def run(name: str, options: argparse.Namespace, url: str, known: dict, flags: li
     summary.unlink(missing_ok=True)
     command = [options.program, "--config-file", HERE / "schemathesis.toml", "run", OPENAPI, "--url", url]
     command += ["--seed", str(options.seed), "--max-examples", str(options.examples), "--continue-on-failure", *flags]
-    command += ["--report", "json,ndjson", "--report-json-path", summary]
-    command += ["--report-ndjson-path", OUT / f"{name}.ndjson"]
+    command += ["--report-json-path", summary, "--report-ndjson-path", OUT / f"{name}.ndjson"]
     environment = os.environ | {"ICHIDO_VERIFY": str(context), "ICHIDO_TOKEN": known["token"], "NO_PROXY": "*"}
-    left = max(options.deadline - time.monotonic(), 1)
     with open(report, "wb") as output:
         to = {"stdout": output, "stderr": subprocess.STDOUT, "cwd": HERE, "env": environment}
         try:
-            subprocess.run(command, timeout=left, check=False, **to)
+            subprocess.run(command, check=False, timeout=max(options.deadline - time.monotonic(), 1), **to)
         except subprocess.TimeoutExpired:
             print(f"verify: {name}: not finished: all runs together may take {options.seconds} s (--seconds)")
             return False
@@ -216,8 +211,7 @@ def told(name: str, seed: int, summary: Path, report: Path) -> bool:
 
 
 def verify(options: argparse.Namespace) -> bool:
-    options.program = schemathesis()
-    options.deadline = time.monotonic() + options.seconds
+    options.program, options.deadline = schemathesis(), time.monotonic() + options.seconds
     with service() as found:
         url, database = found["url"], found["database"]
         check_served(url)
@@ -238,12 +232,12 @@ def verify(options: argparse.Namespace) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--examples", type=int, default=30, help="examples for each operation and phase (30)")
+    parser.add_argument("--examples", type=int, default=30, help="for each operation (30)")
     parser.add_argument("--seed", type=int, default=random.randrange(2**31), help="repeats a run; random by default")
     parser.add_argument("--seconds", type=int, default=240, help="all runs together end within this time (240)")
     options = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
-    # Being told to end ends the service too.
+    # Then the service ends too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         return 0 if verify(options) else 1
