@@ -145,17 +145,14 @@ def call(url: str, token: str, body: dict | None = None, key: str | None = None)
         return json.load(answer)
 
 
-def put_orders(url: str, token: str, name: str, count: int) -> dict:
-    """Makes some orders; gives their keys and references, as what is foreign to others."""
-    made: dict = {"foreign_keys": [], "foreign_references": []}
-    for number in range(count):
-        key, reference = str(uuid.uuid4()), f"{name}-{number}"
+def put_orders(url: str, token: str, name: str, count: int) -> tuple[list[str], list[str]]:
+    """Makes some orders; gives their keys and references."""
+    keys, references = [str(uuid.uuid4()) for _ in range(count)], [f"{name}-{number}" for number in range(count)]
+    for number, (key, reference) in enumerate(zip(keys, references)):
         line = {"sku": "TEA-01", "quantity": number + 1, "unit_amount": 1200}
         body = {"order_reference": reference, "customer": {"reference": name}, "currency": "JPY", "lines": [line]}
         call(f"{url}/v1/orders", token, body, key)
-        made["foreign_keys"].append(key)
-        made["foreign_references"].append(reference)
-    return made
+    return keys, references
 
 
 def all_ids(url: str, token: str) -> list[str]:
@@ -219,11 +216,12 @@ def verify(options: argparse.Namespace) -> bool:
         other = admin(database, "org", "create", "--name", "other", "--mode", "test")["org_id"]
         a, b = new_key(database, org, SCOPES), new_key(database, other, SCOPES)
         useless = new_key(database, org, ["reconcile", "admin"])
-        of_a = put_orders(url, a, "of-a", 6)
-        put_orders(url, b, "of-b", 3)
+        keys, references = put_orders(url, a, "of-a", 6)
+        used_by_b = sum(put_orders(url, b, "of-b", 3), [])
         cursors = [call(f"{url}/v1/orders?limit=1", token)["next_cursor"] for token in (a, b)]
-        well = run("organisation-a", options, url, {"token": a, "cursors": cursors}, [])
-        foreign = of_a | {"foreign_ids": all_ids(url, a), "cursors": cursors}
+        well = run("organisation-a", options, url, {"token": a, "cursors": cursors, "used": keys + references}, [])
+        foreign = {"foreign_ids": all_ids(url, a), "foreign_keys": keys, "foreign_references": references}
+        foreign |= {"cursors": cursors, "used": used_by_b}
         well &= run("organisation-b", options, url, foreign | {"token": b}, [])
         for name, token, status in (("no-scope", useless, 403), ("forged-token", forged(a), 401)):
             well &= run(name, options, url, foreign | {"token": token, "refused_with": status}, WHEN_REFUSED)

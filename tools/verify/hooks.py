@@ -23,8 +23,7 @@ FOREIGN = {"order_id": KNOWN["foreign_ids"], "idempotency_key": KNOWN["foreign_k
 # The other half of its keys is used here too: the same key of two organisations is two keys.
 BORROWED_KEYS = KNOWN["foreign_keys"][1::2]
 BORROWED_REFERENCES = list(KNOWN["foreign_references"])
-USED_KEYS: set[str] = set()
-USED_REFERENCES: set[str] = set()
+USED = set(KNOWN["used"])
 
 CREATE = "POST /v1/orders"
 GREATEST_AMOUNT = 2**53 - 1
@@ -49,7 +48,7 @@ def before_call(_context, case, _kwargs):
     label = case.operation.label
     if label == CREATE:
         if not is_negative(case, ParameterLocation.HEADER):
-            case.headers["Idempotency-Key"] = unused_key(case.headers.get("Idempotency-Key"))
+            case.headers["Idempotency-Key"] = unused(case.headers.get("Idempotency-Key"), BORROWED_KEYS)
         if not is_negative(case, ParameterLocation.BODY) and isinstance(case.body, dict):
             case.body = acceptable(case.body)
     if label == "GET /v1/orders" and "cursor" in case.query and not is_negative(case, ParameterLocation.QUERY):
@@ -59,18 +58,17 @@ def before_call(_context, case, _kwargs):
         ask_for_foreign(case)
 
 
-def unused_key(drawn: str | None) -> str:
-    """The drawn key, the first time; then another, since a replay would hide what the request does.
+def unused(drawn: object, borrowed: list[str]) -> str:
+    """The drawn key or reference, the first time; then another, since one that is used hides what the request does.
 
-    Keys of another organisation come first: here they are new ones.
+    Those of another organisation come first: here they are new. Values are drawn from answers too: what was sent is used.
     """
-    if BORROWED_KEYS:
-        return BORROWED_KEYS.pop()
+    value = borrowed.pop() if borrowed else drawn
     # "abc" and abc are the same key.
-    bare = drawn.strip('"') if isinstance(drawn, str) else ""
-    key = fresh() if not bare or bare in USED_KEYS else drawn
-    USED_KEYS.add(bare)
-    return key
+    if not isinstance(value, str) or value.strip('"') in USED:
+        value = fresh()
+    USED.add(value.strip('"'))
+    return value
 
 
 def acceptable(body: dict) -> dict:
@@ -85,20 +83,12 @@ def acceptable(body: dict) -> dict:
     if body.get("expected_amount") is not None:
         body["expected_amount"] = GREATEST_AMOUNT - left
     if isinstance(body.get("order_reference"), str):
-        body["order_reference"] = unused_reference(body["order_reference"])
+        body["order_reference"] = unused(body["order_reference"], BORROWED_REFERENCES)
     if len(json.dumps(body)) > LARGEST_BODY_BYTES:
         body.pop("metadata", None)
         for line in body["lines"]:
             line.pop("description", None)
     return body
-
-
-def unused_reference(drawn: str) -> str:
-    if BORROWED_REFERENCES:
-        return BORROWED_REFERENCES.pop()
-    reference = fresh() if drawn in USED_REFERENCES else drawn
-    USED_REFERENCES.add(reference)
-    return reference
 
 
 def ask_for_foreign(case):
