@@ -187,10 +187,10 @@ def run(name: str, options: argparse.Namespace, url: str, known: dict, flags: li
         except subprocess.TimeoutExpired:
             print(f"verify: {name}: not finished: all runs together may take {options.seconds} s (--seconds)")
             return False
-    return told(name, options.seed, summary, report)
+    return told(name, options, summary, report)
 
 
-def told(name: str, seed: int, summary: Path, report: Path) -> bool:
+def told(name: str, options: argparse.Namespace, summary: Path, report: Path) -> bool:
     """Prints what a run came to; whether all is well."""
     text = report.read_text(encoding="utf-8", errors="replace")
     if not summary.is_file():
@@ -198,12 +198,13 @@ def told(name: str, seed: int, summary: Path, report: Path) -> bool:
     result = json.loads(summary.read_text(encoding="utf-8"))
     faults = result["test_cases"]["unique_failures"] + sum(error["count"] for error in result["errors"])
     tested, cases = (result["operations"] or {}).get("tested", 0), result["test_cases"]["generated"]
-    print(f"verify: {name}: {tested} operations, {cases} cases, {faults} failures, seed {seed}", flush=True)
+    print(f"verify: {name}: {tested} operations, {cases} cases, {faults} failures, seed {options.seed}", flush=True)
     if result["exit_code"] == 0 and faults == 0 and cases > 0:
         return True
     begin = re.search(r"^=+ (FAILURES|ERRORS) =+$", text, re.MULTILINE)
     print(text[begin.start() if begin else 0 :][:8000])
-    print(f"verify: all of it in {report.relative_to(ROOT)}; again with: make verify SEED={seed}")
+    again = f"make verify SEED={options.seed} EXAMPLES={options.examples}"
+    print(f"verify: all of it in {report.relative_to(ROOT)}; again with: {again}")
     return False
 
 
