@@ -33,6 +33,10 @@ lint-rust: ## formatting and clippy, warnings as errors
 lint-openapi: ## redocly and spectral on openapi.yaml (needs npm)
 	cd tools/openapi && npm ci --no-audit --no-fund --silent && npm run --silent lint
 
+.PHONY: verify
+verify: build ## hold the running program to openapi.yaml as four callers (needs Python 3.11; EXAMPLES=N, SEED=N)
+	@python3 tools/verify/contract.py $(if $(EXAMPLES),--examples $(EXAMPLES)) $(if $(SEED),--seed $(SEED))
+
 .PHONY: bench
 bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one)
 	cargo bench --locked --bench load
