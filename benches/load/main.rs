@@ -6,6 +6,9 @@
 //!
 //! The table goes to stdout, progress to stderr, and the same figures to `target/bench/load.json`.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it prints is its result")]
+#![allow(clippy::indexing_slicing, reason = "a bench that panics has failed, and says where")]
+
 mod client;
 mod http_run;
 mod pgbench;

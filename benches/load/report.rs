@@ -71,8 +71,10 @@ impl Report {
 
     /// What the figures depend on, in one line.
     pub fn environment(&self) -> String {
-        let Environment { cores, postgres, durability, kernel } = &self.environment;
-        format!("{cores} cores, PostgreSQL {postgres} ({durability}), kernel {kernel}")
+        let Environment { cores, postgres, durability, kernel, load_before } = &self.environment;
+        format!(
+            "{cores} cores, PostgreSQL {postgres} ({durability}), kernel {kernel}, load average before {load_before:.1}"
+        )
     }
 
     fn of(&self, work: Work, connections: usize) -> impl Iterator<Item = &Sample> {
@@ -127,7 +129,6 @@ impl Report {
 
     /// All figures, those of each run included.
     pub fn json(&self) -> Value {
-        let Environment { cores, postgres, durability, kernel } = &self.environment;
         let cells = WORKS.iter().flat_map(|&work| CONNECTIONS.map(|connections| self.cell(work, connections)));
         let ratios = RATIOS.iter().flat_map(|&pair| {
             CONNECTIONS.map(|connections| {
@@ -140,7 +141,13 @@ impl Report {
             json!({"name": gate.name, "asked": gate.asked, "found": found, "verdict": gate.verdict()})
         });
         json!({
-            "environment": {"cores": cores, "postgres": postgres, "durability": durability, "kernel": kernel},
+            "environment": {
+                "cores": self.environment.cores,
+                "postgres": self.environment.postgres,
+                "durability": self.environment.durability,
+                "kernel": self.environment.kernel,
+                "load_before": self.environment.load_before,
+            },
             "seconds_per_run": self.duration.as_secs(),
             "medians": cells.collect::<Vec<_>>(),
             "ratios": ratios.collect::<Vec<_>>(),

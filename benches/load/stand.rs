@@ -36,6 +36,8 @@ pub struct Environment {
     pub durability: String,
     /// The system's kernel.
     pub kernel: String,
+    /// How many processes wanted to run in the minute before. Well above zero, the figures are of a disturbed machine.
+    pub load_before: f64,
 }
 
 /// Service and PostgreSQL, running. The order of the members is the order in which they end.
@@ -54,6 +56,7 @@ pub struct Stand {
 impl Stand {
     /// Starts everything and makes the orders that are replayed.
     pub async fn start(bench: &Path) -> Result<Self, Failure> {
+        let load_before = load();
         let directory = RunDirectory::create(bench)?;
         let (binaries, postgres) = setup::start_postgres(&directory)?;
         setup::connect(&postgres.url("postgres")).await?.batch_execute("CREATE DATABASE bench").await?;
@@ -67,17 +70,14 @@ impl Stand {
         let target = Target { address: service.address.clone(), token: setup::member(&key, "token")? };
         http_run::create_known(&target, WARM_UP_CONNECTIONS).await?;
         let client = setup::connect(&url).await?;
-        let pgbench = match Pgbench::program(&binaries.bin_dir) {
-            Some(program) => {
-                let socket = postgres.socket_dir();
-                Some(Pgbench::prepare(program, socket, directory.path(), &client, &org_id).await?)
-            }
-            None => {
-                eprintln!("no pgbench in {}: its works are skipped", binaries.bin_dir.display());
-                None
-            }
+        let pgbench = if let Some(program) = Pgbench::program(&binaries.bin_dir) {
+            let socket = postgres.socket_dir();
+            Some(Pgbench::prepare(program, socket, directory.path(), &client, &org_id).await?)
+        } else {
+            eprintln!("no pgbench in {}: its works are skipped", binaries.bin_dir.display());
+            None
         };
-        let environment = environment(&client).await?;
+        let environment = environment(&client, load_before).await?;
         let runs = std::cell::Cell::new(0);
         Ok(Self { service, pgbench, client, postgres, target, environment, runs, _directory: directory })
     }
@@ -157,7 +157,7 @@ fn each(before: Option<Duration>, after: Option<Duration>, requests: u32) -> Opt
     (requests > 0).then(|| used.as_secs_f64() * 1e6 / f64::from(requests))
 }
 
-async fn environment(client: &Client) -> Result<Environment, Failure> {
+async fn environment(client: &Client, load_before: f64) -> Result<Environment, Failure> {
     let durability = "SELECT string_agg(name || ' ' || setting, ', ' ORDER BY name) FROM pg_settings \
                       WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')";
     Ok(Environment {
@@ -165,5 +165,12 @@ async fn environment(client: &Client) -> Result<Environment, Failure> {
         postgres: client.query_one("SHOW server_version", &[]).await?.try_get(0)?,
         durability: client.query_one(durability, &[]).await?.try_get(0)?,
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
+        load_before,
     })
+}
+
+/// The system's load average over a minute; 0 where it is not known.
+fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_ascii_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or_default()
 }
