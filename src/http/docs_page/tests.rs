@@ -1,3 +1,5 @@
+//! What the pages must hold, tried on the real contract.
+
 use std::collections::BTreeSet;
 
 use super::{
