@@ -141,6 +141,22 @@ async fn a_migration_that_fails_leaves_nothing_half_done() {
     assert_eq!((state(&url).await, history(&url).await), (SchemaState::Current, all()));
 }
 
+/// The tables of a migration and its row of history come together or not at all.
+#[tokio::test]
+async fn a_migration_whose_history_cannot_be_written_is_undone() {
+    let url = postgres::empty_database().await;
+    execute(&url, sql::MIGRATION_CREATE_TABLE.text).await;
+    execute(&url, "ALTER TABLE schema_migrations ADD CONSTRAINT first_only CHECK (version < 2)").await;
+    let failed = migrate(&url).await.unwrap_err();
+    assert!(matches!(&failed, MigrateError::Database(DbError::Refused { sqlstate, .. }) if sqlstate == "23514"));
+    assert_eq!(history(&url).await, all()[..1]);
+    let client = postgres::connect(&url).await;
+    let row = client.query_one("SELECT to_regclass('orders') IS NULL AND to_regclass('idempotency_keys') IS NULL", &[]);
+    assert!(row.await.unwrap().get::<_, bool>(0));
+    execute(&url, "ALTER TABLE schema_migrations DROP CONSTRAINT first_only").await;
+    assert_eq!(migrate(&url).await.unwrap().len(), MIGRATIONS.len() - 1);
+}
+
 #[tokio::test]
 async fn a_database_that_is_not_there_is_an_error_and_not_a_state() {
     let url = SecretString::from("postgres://nobody@127.0.0.1:1/nothing?sslmode=disable");
