@@ -111,8 +111,10 @@ async fn the_documentation_is_a_page_that_names_every_operation() {
     let app = TestApp::start().await;
     for accept in ["text/html", "*/*"] {
         let page = assert_page(&get(&app, "/docs", "/docs", accept).await);
+        // What a person reads: paths are allowed to break after a slash.
+        let text: String = page.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect();
         for (_, route) in http::routes() {
-            assert!(page.contains(route), "{route} is not on the page");
+            assert!(text.contains(route), "{route} is not on the page");
         }
     }
 }
