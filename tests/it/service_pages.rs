@@ -5,7 +5,7 @@ mod metrics;
 
 use crate::house_rules::source::root;
 use crate::support::app::{Answer, TestApp};
-use crate::support::contract::{self, OPENAPI};
+use crate::support::contract;
 use ichido::clock::Clock;
 use ichido::http::kinds::KINDS;
 use ichido::{http, startup};
@@ -111,10 +111,10 @@ async fn the_documentation_is_a_page_that_names_every_operation() {
     let app = TestApp::start().await;
     for accept in ["text/html", "*/*"] {
         let page = assert_page(&get(&app, "/docs", "/docs", accept).await);
-        for (method, route) in http::routes() {
-            let operation = &OPENAPI["paths"][route][method.as_str().to_lowercase()]["operationId"];
-            let anchor = format!("id=\"op-{}\"", operation.as_str().unwrap());
-            assert!(page.contains(&anchor), "{method} {route} is not on the page");
+        // What a person reads: paths are allowed to break after a slash.
+        let text: String = page.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect();
+        for (_, route) in http::routes() {
+            assert!(text.contains(route), "{route} is not on the page");
         }
     }
 }
