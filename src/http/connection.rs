@@ -40,16 +40,14 @@ pub fn is_over(request: &ServiceRequest, last: bool) -> bool {
 
 /// An answer's body that keeps the request's unread one until it is sent. Only with that does the library close the
 /// connection at once; otherwise it first waits for the unread body's end, which may never come.
-pub struct Holding {
+struct Holding {
     body: BoxBody,
     _unread: Payload,
 }
 
-impl Holding {
-    /// Wraps an answer's body.
-    pub fn new(body: BoxBody, unread: Payload) -> BoxBody {
-        BoxBody::new(Self { body, _unread: unread })
-    }
+/// An answer's body together with the request's, which nobody will read.
+pub fn holding(body: BoxBody, unread: Payload) -> BoxBody {
+    BoxBody::new(Holding { body, _unread: unread })
 }
 
 impl MessageBody for Holding {

@@ -3,7 +3,7 @@
 
 use crate::app::App;
 use crate::domain::ids::OrgId;
-use crate::http::connection::{self, Holding};
+use crate::http::connection;
 use crate::http::kinds::{BODY_TOO_LARGE, HEADERS_TOO_LARGE, INTERNAL_ERROR, INVALID_REQUEST, Kind, NOT_FOUND};
 use crate::http::problem::Problem;
 use crate::http::routes;
@@ -68,7 +68,7 @@ pub async fn observe<B: MessageBody + 'static>(
         headers.insert(REQUEST_ID, value);
     }
     if let Some(unread) = unread {
-        response = response.map_body(|_, body| Holding::new(body, unread));
+        response = response.map_body(|_, body| connection::holding(body, unread));
     }
     if closes || app.as_ref().is_some_and(|app| app.is_draining()) {
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);

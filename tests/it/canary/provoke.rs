@@ -72,23 +72,25 @@ async fn conditions(watched: &mut Watched) {
     );
     assert_eq!(sql.execute(&running, &[]).await.unwrap(), 1);
     assert_eq!(watched.post("running", &Watched::body()).await, 409);
-    for (lines, status) in [("Transfer-Encoding: chunked\r\n", 411), ("Content-Length: 50\r\n", 408)] {
-        let mut raw = Raw::connect(&watched.base).await;
-        let head = format!(
-            "POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nIdempotency-Key: {CANARY}\r\n\
-             Content-Type: application/json\r\n{lines}\r\n{{\"{CANARY}",
-            watched.org.token
-        );
-        raw.send(head).await;
-        let answer = raw.answer().await;
-        assert_eq!(answer.status, status);
-        watched.codes.insert(answer.problem());
-        watched.assert_clean(
-            &format!("{:?}{}", answer.headers, String::from_utf8_lossy(&answer.body)),
-            true,
-            "an answer",
-        );
-    }
+}
+
+/// A request by hand whose body has no end.
+async fn endless(watched: &Watched, lines: &str) -> Raw {
+    let mut raw = Raw::connect(&watched.base).await;
+    let head = format!(
+        "POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nIdempotency-Key: {CANARY}\r\n\
+         Content-Type: application/json\r\n{lines}\r\n{{\"{CANARY}",
+        watched.org.token
+    );
+    raw.send(head).await;
+    raw
+}
+
+async fn refused(watched: &mut Watched, mut raw: Raw, status: u16) {
+    let answer = raw.answer().await;
+    assert_eq!(answer.status, status);
+    watched.codes.insert(answer.problem());
+    watched.assert_clean(&format!("{:?}{}", answer.headers, String::from_utf8_lossy(&answer.body)), true, "an answer");
 }
 
 /// What the database can do wrong.
@@ -128,9 +130,13 @@ async fn faults(watched: &mut Watched) {
 #[tokio::test]
 async fn no_answer_and_no_log_line_holds_a_secret_a_value_or_sql() {
     let mut watched = Watched::start().await;
+    let late = endless(&watched, "Content-Length: 50\r\n").await;
+    let chunked = endless(&watched, "Transfer-Encoding: chunked\r\n").await;
+    refused(&mut watched, chunked, 411).await;
     mistakes(&mut watched).await;
     conditions(&mut watched).await;
     faults(&mut watched).await;
+    refused(&mut watched, late, 408).await;
     until("the service is well again", Duration::from_secs(10), || async {
         reqwest::get(format!("{}/readyz", watched.base)).await.unwrap().status() == 200
     })

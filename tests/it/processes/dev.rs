@@ -97,7 +97,7 @@ async fn with_exit_with_parent_it_ends_when_its_parent_is_killed() {
     );
     let mut parent = Command::new("sh").args(["-c", &script]).spawn().unwrap();
     let out = || fs::read_to_string(root.path().join("out")).unwrap_or_default();
-    until("dev listens", Duration::from_secs(60), || async { out().contains("listening on") }).await;
+    until("dev listens", Duration::from_mins(1), || async { out().contains("listening on") }).await;
     let pid = fs::read_to_string(root.path().join("pid")).unwrap().trim().to_owned();
     let postgres = postmaster(&data);
     assert!(runs(&pid) && runs(&postgres));

@@ -74,8 +74,8 @@ async fn killed_at_any_moment_it_loses_no_acknowledged_order_and_makes_none_twic
     for body in by_key.values() {
         let order: serde_json::Value = serde_json::from_slice(body).unwrap();
         let path = format!("/v1/orders/{}", order["id"].as_str().unwrap());
-        let seen = prepared.get(&base, &path).await.unwrap();
-        assert_eq!((seen.status, &seen.body), (200, body));
+        let kept = prepared.get(&base, &path).await.unwrap();
+        assert_eq!((kept.status, &kept.body), (200, body));
     }
 }
 

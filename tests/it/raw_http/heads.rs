@@ -63,7 +63,7 @@ async fn headers_beyond_16_kib_are_431() {
     let long = format!("X-Long: {}\r\n", "a".repeat(17 * 1024));
     let request = head(&app, "K", &format!("{long}Content-Length: 0\r\n"));
     assert_eq!(refused(&app, request).await, (431, "headers_too_large".to_owned()));
-    let many: String = (0..90).map(|n| format!("X-{n}: {}\r\n", "a".repeat(200))).collect();
+    let many = format!("X-Many: {}\r\n", "a".repeat(200)).repeat(90);
     let request = head(&app, "K", &format!("{many}Content-Length: 0\r\n"));
     assert_eq!(refused(&app, request).await, (431, "headers_too_large".to_owned()));
     // Beyond what the parser reads at all, its refusal is bare.
