@@ -52,7 +52,8 @@ pub enum StartupError {
 /// [`StartupError::Pool`].
 pub fn app(database_url: &SecretString, pool_size: usize, clock: Clock) -> Result<App, StartupError> {
     let metrics = Arc::new(Metrics::default());
-    let db = Db::new(pool::build(database_url, pool_size)?, Arc::clone(&metrics));
+    let (pool, batch_pool) = (pool::build(database_url, pool_size)?, pool::build_for_batches(database_url)?);
+    let db = Db::new(pool, batch_pool, Arc::clone(&metrics));
     Ok(App::new(db, metrics, clock))
 }
 

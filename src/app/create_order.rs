@@ -117,18 +117,18 @@ impl Attempt<'_> {
         let order = Order::new(org.org_id, OrderId(Uuid::now_v7()), request, self.app.clock.now());
         let reply = reply::created(&order);
         let claim = NewClaim {
-            key: &self.command.key,
+            key: self.command.key.clone(),
             fingerprint: self.fingerprint,
             kept_for_seconds: org.keys_kept_for_seconds,
-            order: &order,
-            canonical_request: &self.canonical,
-            reply: &reply,
+            order: order.clone(),
+            canonical_request: self.canonical.clone(),
+            reply: reply.clone(),
         };
         // Whether a claim of ours was sent whose answer never came. Sending it again settles that: its unique index
         // waits for the old connection's transaction, and the row, if it is ours, carries our order id.
         let mut unsure = false;
         for _ in 0..ATTEMPTS {
-            match self.app.db.claim_with_order(&claim, self.deadline).await {
+            match self.app.db.claim_with_order(claim.clone(), self.deadline).await {
                 Ok(Some(won)) => {
                     return Ok(Answer { kind: AnswerKind::Created, reply, expires_at: won.expires_at });
                 }

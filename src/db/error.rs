@@ -99,6 +99,16 @@ impl DbError {
         self.is(&SqlState::UNIQUE_VIOLATION)
     }
 
+    /// Whether this error of a batch of so many is the answer to each of them. If not, the batch was undone for the sake of one
+    /// of them, or for want of patience with a lock, and each is worth asking alone.
+    #[must_use]
+    pub fn is_for_all(&self, asked: usize) -> bool {
+        match self {
+            Self::Lost { .. } | Self::Unavailable { .. } => true,
+            Self::Refused { .. } | Self::Decode { .. } => asked == 1 && !self.is(&SqlState::LOCK_NOT_AVAILABLE),
+        }
+    }
+
     /// Whether the database could not do it now, though nothing is wrong with the statement: a lock or its time ran
     /// out, it is out of resources (class 53), read-only (a primary turned standby), or being operated on (class 55).
     #[must_use]

@@ -1,5 +1,6 @@
 //! `sql/query/idempotency_keys`.
 
+use crate::db::batch::Asked;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::row::column;
@@ -12,22 +13,23 @@ use crate::domain::order::Order;
 use crate::domain::reply::{ReplyHeaders, StoredReply};
 use time::OffsetDateTime;
 use tokio_postgres::Row;
-use tokio_postgres::types::Json;
+use tokio_postgres::types::{Json, ToSql};
 
 /// Everything that the claim's one statement writes.
-pub struct NewClaim<'a> {
+#[derive(Debug, Clone)]
+pub struct NewClaim {
     /// The client's name for the command.
-    pub key: &'a IdempotencyKey,
+    pub key: IdempotencyKey,
     /// Hash of the request.
     pub fingerprint: Fingerprint,
     /// Seconds the key is kept; `None` is for ever.
     pub kept_for_seconds: Option<i64>,
     /// The order to place.
-    pub order: &'a Order,
+    pub order: Order,
     /// The request in canonical form.
-    pub canonical_request: &'a str,
+    pub canonical_request: String,
     /// The answer to store.
-    pub reply: &'a StoredReply,
+    pub reply: StoredReply,
 }
 
 /// A claim that was won.
@@ -38,43 +40,22 @@ pub struct Won {
 }
 
 impl Db {
-    /// Claims a key, places its order and stores its answer, all or nothing. `None` when the key or the order's
-    /// reference is taken; nothing was written then.
+    /// Claims a key, places its order and stores its answer, all or nothing, together with whoever else claims now.
+    /// `None` when the key or the order's reference is taken; nothing was written then.
     ///
     /// # Errors
     ///
     /// [`DbError`]; a unique violation means that the order's reference was taken at this very moment.
-    pub async fn claim_with_order(&self, claim: &NewClaim<'_>, deadline: Deadline) -> Result<Option<Won>, DbError> {
-        let (order, reply) = (claim.order, claim.reply);
-        let status = i16::try_from(reply.status).map_err(|_| DbError::Decode { column: "response_status" })?;
-        let row = self
-            .row(
-                &sql::CLAIM_WITH_ORDER,
-                &[
-                    &order.org_id.0,
-                    &claim.key.as_str(),
-                    &fingerprint::VERSION,
-                    &claim.fingerprint.as_bytes().as_slice(),
-                    &order.order_id.0,
-                    &status,
-                    &Json(&reply.headers),
-                    &reply.body,
-                    &claim.kept_for_seconds,
-                    &order.request.order_reference,
-                    &order.request.customer.reference,
-                    &order.request.currency,
-                    &order.amount,
-                    &order.status.as_str(),
-                    &claim.canonical_request,
-                    &order.created_at,
-                ],
-                deadline,
-            )
-            .await?;
+    pub async fn claim_with_order(&self, claim: NewClaim, deadline: Deadline) -> Result<Option<Won>, DbError> {
+        let claim = match self.claims.ask(claim, deadline).await? {
+            Asked::Answered(won) => return Ok(won),
+            Asked::Alone(claim) => claim,
+        };
+        let row = self.row(&sql::CLAIM_WITH_ORDER, &claim_params(&claim).refs(), deadline).await?;
         row.map(|row| Ok(Won { expires_at: column(&row, "expires_at")? })).transpose()
     }
 
-    /// The claim under a key.
+    /// The claim under a key, looked up together with whoever else looks now.
     ///
     /// # Errors
     ///
@@ -85,6 +66,10 @@ impl Db {
         key: &IdempotencyKey,
         deadline: Deadline,
     ) -> Result<Option<FoundClaim>, DbError> {
+        let (org_id, key) = match self.finds.ask((org_id, key.clone()), deadline).await? {
+            Asked::Answered(found) => return Ok(found),
+            Asked::Alone(question) => question,
+        };
         let row = self.row(&sql::KEY_FIND, &[&org_id.0, &key.as_str()], deadline).await?;
         row.as_ref().map(found_claim).transpose()
     }
@@ -119,7 +104,8 @@ impl Db {
     }
 }
 
-fn found_claim(row: &Row) -> Result<FoundClaim, DbError> {
+/// Reads a claim.
+pub(super) fn found_claim(row: &Row) -> Result<FoundClaim, DbError> {
     let hash: &[u8] = column(row, "request_sha256")?;
     Ok(FoundClaim {
         fingerprint_version: column(row, "fingerprint_version")?,
@@ -144,4 +130,52 @@ fn stored_reply(row: &Row) -> Result<Option<StoredReply>, DbError> {
         headers,
         body: column(row, "response_body")?,
     }))
+}
+
+/// The values of `claim_with_order.sql`, in their order.
+pub(super) struct ClaimParams<'a> {
+    claim: &'a NewClaim,
+    fingerprint: &'a [u8],
+    key: &'a str,
+    order_status: &'a str,
+    response_status: i16,
+    headers: Json<&'a ReplyHeaders>,
+}
+
+/// Lays the values out.
+pub(super) fn claim_params(claim: &NewClaim) -> ClaimParams<'_> {
+    ClaimParams {
+        fingerprint: claim.fingerprint.as_bytes().as_slice(),
+        key: claim.key.as_str(),
+        order_status: claim.order.status.as_str(),
+        // An HTTP status has three digits.
+        response_status: i16::try_from(claim.reply.status).unwrap_or_default(),
+        headers: Json(&claim.reply.headers),
+        claim,
+    }
+}
+
+impl ClaimParams<'_> {
+    /// As the statement wants them.
+    pub(super) fn refs(&self) -> [&(dyn ToSql + Sync); 16] {
+        let (claim, order) = (self.claim, &self.claim.order);
+        [
+            &order.org_id.0,
+            &self.key,
+            &fingerprint::VERSION,
+            &self.fingerprint,
+            &order.order_id.0,
+            &self.response_status,
+            &self.headers,
+            &claim.reply.body,
+            &claim.kept_for_seconds,
+            &order.request.order_reference,
+            &order.request.customer.reference,
+            &order.request.currency,
+            &order.amount,
+            &self.order_status,
+            &claim.canonical_request,
+            &order.created_at,
+        ]
+    }
 }

@@ -3,6 +3,8 @@
 //! Nothing here decides anything or knows HTTP. Callers are the use cases in [`crate::app`]; handlers never see the pool.
 
 pub mod api_keys;
+pub mod batch;
+mod claim_batch;
 pub mod deadline;
 pub mod error;
 pub mod idempotency_keys;
@@ -15,6 +17,8 @@ pub mod server;
 pub mod sql;
 pub mod tx;
 
+use crate::db::batch::Batcher;
+use crate::db::claim_batch::{Claims, Finds};
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::sql::Statement;
@@ -36,14 +40,19 @@ pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 #[derive(Clone)]
 pub struct Db {
     pool: Pool,
+    batch_pool: Pool,
+    claims: Batcher<Claims>,
+    finds: Batcher<Finds>,
     metrics: Arc<Metrics>,
 }
 
 impl Db {
-    /// Over a pool made by [`pool::build`].
+    /// Over pools made by [`pool::build`] and [`pool::build_for_batches`]. Has to be called in a runtime.
     #[must_use]
-    pub fn new(pool: Pool, metrics: Arc<Metrics>) -> Self {
-        Self { pool, metrics }
+    pub fn new(pool: Pool, batch_pool: Pool, metrics: Arc<Metrics>) -> Self {
+        let claims = Batcher::start(Claims { metrics: Arc::clone(&metrics) }, &batch_pool, pool::CLAIM_WRITERS);
+        let finds = Batcher::start(Finds { metrics: Arc::clone(&metrics) }, &batch_pool, pool::CLAIM_READERS);
+        Self { pool, batch_pool, claims, finds, metrics }
     }
 
     /// Runs one statement in its own transaction and returns its rows.
@@ -59,11 +68,7 @@ impl Db {
     ) -> Result<Vec<Row>, DbError> {
         let client = self.connection(deadline).await?;
         let started = Instant::now();
-        let answer = within(deadline, async {
-            let prepared = client.prepare_cached(statement.text).await.map_err(|error| DbError::preparing(&error))?;
-            client.query(&prepared, params).await.map_err(|error| DbError::running(&error))
-        })
-        .await;
+        let answer = within(deadline, rows_on(&client, statement, params)).await;
         self.metrics.statement(statement.name, started.elapsed());
         keep_or_drop(client, &answer);
         answer
@@ -116,13 +121,25 @@ impl Db {
     /// Closes all connections; later calls fail with [`DbError::Unavailable`].
     pub fn close(&self) {
         self.pool.close();
+        self.batch_pool.close();
     }
 
     pub(crate) async fn connection(&self, deadline: Deadline) -> Result<Object, DbError> {
-        let wait = Some(deadline.left().min(POOL_WAIT));
-        let timeouts = Timeouts { wait, create: wait, recycle: wait };
-        self.pool.timeout_get(&timeouts).await.map_err(|error| DbError::connecting(&error))
+        connection(&self.pool, deadline).await
     }
+}
+
+/// A connection of a pool, free or new.
+async fn connection(pool: &Pool, deadline: Deadline) -> Result<Object, DbError> {
+    let wait = Some(deadline.left().min(POOL_WAIT));
+    let timeouts = Timeouts { wait, create: wait, recycle: wait };
+    pool.timeout_get(&timeouts).await.map_err(|error| DbError::connecting(&error))
+}
+
+/// Runs one prepared statement on a connection.
+async fn rows_on(client: &Object, statement: &Statement, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+    let prepared = client.prepare_cached(statement.text).await.map_err(|error| DbError::preparing(&error))?;
+    client.query(&prepared, params).await.map_err(|error| DbError::running(&error))
 }
 
 /// What the pool is doing.

@@ -9,6 +9,12 @@ use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 const SESSION: &str = include_str!("../../sql/session.sql");
+const BATCH_SESSION: &str = include_str!("../../sql/batch_session.sql");
+
+/// Batches of claims on their way at once: while one is being flushed, the next is on its way.
+pub const CLAIM_WRITERS: usize = 2;
+/// Batches of look-ups on their way at once.
+pub const CLAIM_READERS: usize = 2;
 
 /// Why no pool could be made. Never holds the connection string.
 #[derive(Debug, Error)]
@@ -28,6 +34,19 @@ pub enum PoolSetupError {
 ///
 /// [`PoolSetupError`].
 pub fn build(url: &SecretString, size: usize) -> Result<Pool, PoolSetupError> {
+    build_with(url, size, SESSION)
+}
+
+/// The few connections that carry batches, besides those of [`build`].
+///
+/// # Errors
+///
+/// [`PoolSetupError`].
+pub fn build_for_batches(url: &SecretString) -> Result<Pool, PoolSetupError> {
+    build_with(url, CLAIM_WRITERS + CLAIM_READERS, BATCH_SESSION)
+}
+
+fn build_with(url: &SecretString, size: usize, session: &'static str) -> Result<Pool, PoolSetupError> {
     let manager = Manager::from_config(
         config(url)?,
         tls(),
@@ -37,8 +56,8 @@ pub fn build(url: &SecretString, size: usize) -> Result<Pool, PoolSetupError> {
     Pool::builder(manager)
         .max_size(size)
         .runtime(Runtime::Tokio1)
-        .post_create(Hook::async_fn(|client, _| {
-            Box::pin(async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
+        .post_create(Hook::async_fn(move |client, _| {
+            Box::pin(async move { client.batch_execute(session).await.map_err(HookError::Backend) })
         }))
         .build()
         .map_err(|_| PoolSetupError::Pool)

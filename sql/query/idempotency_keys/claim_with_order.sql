@@ -27,4 +27,4 @@ WITH claim AS (
     SELECT org_id, order_id, $10, $11::text, $12::text, $13::bigint, $14::text, $15::text, $16::timestamptz, $16
     FROM claim
 )
-SELECT expires_at FROM claim
+SELECT order_id, expires_at FROM claim

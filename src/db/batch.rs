@@ -1,0 +1,174 @@
+//! Takes what many requests ask at the same moment to the database as one statement.
+//!
+//! There is no artificial wait: a connection that is free takes what is queued. At low load that is one request, and its
+//! answer comes as fast as without this; under load a flush and a round trip are shared by many. One request's trouble is
+//! never its neighbours': whatever goes wrong with a batch as a whole, each of its requests is then asked alone.
+
+use crate::db::deadline::Deadline;
+use crate::db::error::DbError;
+use crate::db::{connection, keep_or_drop};
+use deadpool_postgres::{Object, Pool};
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+/// Requests in one statement at most. Measured: 32, 64 and 128 are equal within noise, and more only delays the first.
+pub const MAX_BATCH: usize = 128;
+/// Requests that may wait; more are refused at once. With bodies of a few kilobytes this bounds the queue to some megabytes.
+const MAX_QUEUE: usize = 4_096;
+/// Longer than the session's `statement_timeout`, so that the server ends a statement before its answer is given up.
+const STATEMENT_TIME: Duration = Duration::from_millis(2_800);
+
+/// How a batch is asked.
+pub trait Batched: Send + Sync + 'static {
+    /// What one request asks.
+    type Question: Send + 'static;
+    /// What it gets.
+    type Answer: Send + 'static;
+
+    /// Asks all at once. Gives an answer for each question, in their order; `None` for one that is to be asked alone.
+    fn ask<'a>(
+        &'a self,
+        client: &'a Object,
+        questions: &'a [Self::Question],
+    ) -> BoxFuture<'a, Result<Vec<Option<Self::Answer>>, DbError>>;
+}
+
+/// What came of a question.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Asked<Q, A> {
+    /// Its answer.
+    Answered(A),
+    /// The batch was undone as a whole, or this question did not fit into it: nothing happened, and it is to be asked alone.
+    Alone(Q),
+}
+
+struct Waiting<B: Batched> {
+    question: B::Question,
+    deadline: Deadline,
+    ticket: Ticket,
+    answer: oneshot::Sender<Result<Asked<B::Question, B::Answer>, DbError>>,
+}
+
+/// Decides, once, whether a question is sent or given up: whoever waits for it may be told that nothing was sent only if
+/// nothing ever will be.
+#[derive(Clone, Default)]
+struct Ticket(Arc<AtomicBool>);
+
+impl Ticket {
+    /// `true` for the first to ask.
+    fn take(&self) -> bool {
+        !self.0.swap(true, Ordering::AcqRel)
+    }
+}
+
+/// The queue of questions, and the tasks that take them to the database. Cheap to clone; the tasks end with the last clone.
+pub struct Batcher<B: Batched> {
+    queue: mpsc::Sender<Waiting<B>>,
+}
+
+impl<B: Batched> Clone for Batcher<B> {
+    fn clone(&self) -> Self {
+        Self { queue: self.queue.clone() }
+    }
+}
+
+impl<B: Batched> Batcher<B> {
+    /// Starts so many tasks, each of which uses one connection of the pool at a time. Has to be called in a runtime.
+    #[must_use]
+    pub fn start(kind: B, pool: &Pool, tasks: usize) -> Self {
+        let (queue, waiting) = mpsc::channel(MAX_QUEUE);
+        let (kind, waiting) = (Arc::new(kind), Arc::new(Mutex::new(waiting)));
+        for _ in 0..tasks {
+            tokio::spawn(work(Arc::clone(&kind), pool.clone(), Arc::clone(&waiting)));
+        }
+        Self { queue }
+    }
+
+    /// Asks together with whoever else asks now.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError::Unavailable`] when nothing was sent, [`DbError::Lost`] when it was sent and no answer came.
+    pub async fn ask(
+        &self,
+        question: B::Question,
+        deadline: Deadline,
+    ) -> Result<Asked<B::Question, B::Answer>, DbError> {
+        let (answer, asked) = oneshot::channel();
+        let ticket = Ticket::default();
+        let waiting = Waiting { question, deadline, ticket: ticket.clone(), answer };
+        if self.queue.try_send(waiting).is_err() {
+            return Err(DbError::Unavailable { reason: "too many requests are waiting".to_owned() });
+        }
+        match tokio::time::timeout_at(deadline.instant(), asked).await {
+            Ok(Ok(asked)) => asked,
+            // Dropped unanswered: the task is gone, and whether it had sent the batch is not known.
+            Ok(Err(_)) => Err(DbError::Lost { reason: "shutting down" }),
+            Err(_) if ticket.take() => Err(DbError::Unavailable { reason: "no free connection in time".to_owned() }),
+            Err(_) => Err(DbError::Lost { reason: "no answer from the database in time" }),
+        }
+    }
+}
+
+async fn work<B: Batched>(kind: Arc<B>, pool: Pool, waiting: Arc<Mutex<mpsc::Receiver<Waiting<B>>>>) {
+    let mut batch = Vec::with_capacity(MAX_BATCH);
+    loop {
+        // Only an idle task holds the lock, so that whichever is free first takes all that is queued.
+        if waiting.lock().await.recv_many(&mut batch, MAX_BATCH).await == 0 {
+            return;
+        }
+        carry_out(kind.as_ref(), &pool, batch.drain(..).collect()).await;
+    }
+}
+
+async fn carry_out<B: Batched>(kind: &B, pool: &Pool, batch: Vec<Waiting<B>>) {
+    let Some(latest) = batch.iter().map(|each| each.deadline.left()).max() else {
+        return;
+    };
+    let client = match connection(pool, Deadline::after(latest)).await {
+        Ok(client) => client,
+        Err(error) => return refuse(batch, &error),
+    };
+    // Whoever has stopped waiting has taken the ticket back.
+    let batch: Vec<_> = batch.into_iter().filter(|each| each.ticket.take()).collect();
+    if batch.is_empty() {
+        return;
+    }
+    let (questions, answers): (Vec<_>, Vec<_>) = batch.into_iter().map(|each| (each.question, each.answer)).unzip();
+    let result = match tokio::time::timeout(STATEMENT_TIME, kind.ask(&client, &questions)).await {
+        Ok(result) => result,
+        Err(_) => Err(DbError::Lost { reason: "no answer from the database in time" }),
+    };
+    keep_or_drop(client, &result);
+    let found = match result {
+        Ok(found) => found,
+        // A single question's error is its own, unless it is only that a batch has little patience with locks. Of a batch
+        // that was sent without an answer nobody knows anything.
+        Err(error) if error.is_for_all(answers.len()) => {
+            for answer in answers {
+                // Whoever asked may be gone.
+                let _ = answer.send(Err(error.clone()));
+            }
+            return;
+        }
+        // Undone as a whole.
+        Err(_) => questions.iter().map(|_| None).collect(),
+    };
+    let mut found = found.into_iter();
+    for (question, answer) in questions.into_iter().zip(answers) {
+        let asked = match found.next().flatten() {
+            Some(found) => Asked::Answered(found),
+            None => Asked::Alone(question),
+        };
+        let _ = answer.send(Ok(asked));
+    }
+}
+
+fn refuse<B: Batched>(batch: Vec<Waiting<B>>, error: &DbError) {
+    for each in batch {
+        let _ = each.answer.send(Err(error.clone()));
+    }
+}
