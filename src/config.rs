@@ -90,6 +90,10 @@ pub fn allow_unsafe_durability() -> Result<bool, ConfigError> {
 ///
 /// A text for the command line.
 pub fn origin(text: &str) -> Result<String, String> {
+    // An empty variable is none.
+    if text.is_empty() {
+        return Ok(String::new());
+    }
     let uri = text.parse::<Uri>().ok();
     // An origin has a scheme and an authority and nothing else; the parser writes a missing path as "/".
     let is_origin = uri.is_some_and(|uri| uri.scheme().is_some() && uri.path() == "/" && uri.query().is_none());

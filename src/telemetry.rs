@@ -29,7 +29,7 @@ pub fn init(default_filter: &str) {
     let _ = if text {
         subscriber.with(lines.with_target(false)).try_init()
     } else {
-        let lines = lines.json().flatten_event(true).with_current_span(false).with_span_list(false);
+        let lines = lines.json().flatten_event(true).with_current_span(true).with_span_list(false);
         subscriber.with(lines).try_init()
     };
 }

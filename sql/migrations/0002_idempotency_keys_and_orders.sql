@@ -55,5 +55,7 @@ CREATE TABLE orders (
 CREATE UNIQUE INDEX orders_by_reference ON orders (org_id, order_reference) WHERE order_reference IS NOT NULL;
 -- Lists are by order_id, newest first: UUID v7 ids are in order of creation.
 CREATE INDEX orders_by_customer ON orders (org_id, customer_reference, order_id);
+-- A frequent customer's few cancelled orders, say: by the index above they would be looked for among all of them.
+CREATE INDEX orders_by_customer_and_status ON orders (org_id, customer_reference, status, order_id);
 CREATE INDEX orders_by_status ON orders (org_id, status, order_id);
 CREATE INDEX orders_to_reconcile ON orders (org_id, order_id) WHERE needs_reconciliation;

@@ -42,6 +42,8 @@ async fn find(app: &App, key_id: &str, deadline: Deadline) -> Result<Option<Cach
     if let Some(known) = app.keys.get(key_id) {
         return Ok(Some(known));
     }
-    let known = app.db.find_api_key(key_id, deadline).await?.filter(|known| !known.ended);
+    let (db, id) = (app.db.clone(), key_id.to_owned());
+    let found = app.read(async move { Ok(db.find_api_key(&id, deadline).await?) }).await?;
+    let known = found.filter(|known| !known.ended);
     Ok(known.map(|known| app.keys.insert(key_id, known)))
 }

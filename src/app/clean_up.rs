@@ -9,6 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Keys removed by one statement. Measured together with [`PAUSE`]: the p99 of new orders stays where it was.
 pub const DEFAULT_BATCH: u32 = 5_000;
+/// A batch that takes too long is halved down to about this.
+const SMALLEST_BATCH: u32 = 50;
 /// Between two batches, so that vacuum and the requests keep up.
 pub const PAUSE: Duration = Duration::from_millis(250);
 
@@ -29,11 +31,18 @@ pub struct Cleaned {
 /// [`AppError::Unavailable`], [`AppError::Internal`]; what was removed before stays removed.
 pub async fn clean_up(app: &App, batch: u32, stop: &CancellationToken) -> Result<Vec<Cleaned>, AppError> {
     let mut cleaned = Vec::new();
+    let mut failed = None;
     for org_id in app.db.orgs_with_expired_keys(Deadline::of_request()).await? {
-        let keys = clean_org(app, org_id, batch, stop).await?;
-        cleaned.push(Cleaned { org_id, keys });
+        match clean_org(app, org_id, batch, stop).await {
+            Ok(keys) => cleaned.push(Cleaned { org_id, keys }),
+            // The other organisations are cleaned all the same.
+            Err(error) => {
+                tracing::warn!(%error, org_id = org_id.0, "clean-up of an organisation stopped");
+                failed = Some(error);
+            }
+        }
     }
-    Ok(cleaned)
+    failed.map_or(Ok(cleaned), Err)
 }
 
 /// What [`clean_up`] would remove now.
@@ -51,9 +60,17 @@ pub async fn count_due(app: &App) -> Result<Vec<Cleaned>, AppError> {
 }
 
 async fn clean_org(app: &App, org_id: OrgId, batch: u32, stop: &CancellationToken) -> Result<u64, AppError> {
-    let mut removed = 0;
+    let (mut removed, mut batch) = (0, batch);
     while !stop.is_cancelled() {
-        let count = app.db.delete_expired_keys(org_id, i64::from(batch), Deadline::of_request()).await?;
+        let count = match app.db.delete_expired_keys(org_id, i64::from(batch), Deadline::of_request()).await {
+            Ok(count) => count,
+            // Too much for the time that a statement has: large answers, a slow disk.
+            Err(error) if error.is_timeout() && batch > SMALLEST_BATCH => {
+                batch /= 2;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         app.metrics.keys_removed(count);
         removed += count;
         if count < u64::from(batch) {

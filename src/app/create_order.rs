@@ -128,6 +128,10 @@ impl Attempt<'_> {
         // waits for the old connection's transaction, and the row, if it is ours, carries our order id.
         let mut unsure = false;
         for _ in 0..ATTEMPTS {
+            // With no time left to hear the answer nothing more is sent.
+            if self.deadline.left().is_zero() {
+                break;
+            }
             match self.app.db.claim_with_order(claim.clone(), self.deadline).await {
                 Ok(Some(won)) => {
                     return Ok(Answer { kind: AnswerKind::Created, reply, expires_at: won.expires_at });
@@ -191,7 +195,16 @@ impl Attempt<'_> {
             }
         };
         match (decision, found.reply) {
-            (Decision::Own | Decision::Replay | Decision::ReturnOriginal, Some(reply)) => {
+            (Decision::ReturnOriginal, Some(reply)) => {
+                // Of another method, path or query the original is no answer, whatever the policy.
+                let differing = self.differing(found.order_id).await?;
+                if differing.is_empty() {
+                    return Err(AppError::KeyReused { differing });
+                }
+                Ok(Answer { kind: kind(&reply), reply, expires_at: found.expires_at })
+            }
+            (Decision::OtherVersion, _) => Err(AppError::Unavailable),
+            (Decision::Own | Decision::Replay, Some(reply)) => {
                 Ok(Answer { kind: kind(&reply), reply, expires_at: found.expires_at })
             }
             (Decision::Mismatch, _) => Err(AppError::KeyReused { differing: self.differing(found.order_id).await? }),

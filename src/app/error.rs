@@ -76,7 +76,7 @@ impl AppError {
 }
 
 impl From<DbError> for AppError {
-    /// As [`AppError::reading`]; statements that write are judged where they are run.
+    /// As [`AppError::reading`]; where a lost answer of a statement that writes makes a difference, it is judged there.
     fn from(error: DbError) -> Self {
         Self::reading(&error)
     }

@@ -12,6 +12,7 @@ pub mod key_cache;
 pub mod limits;
 pub mod list_orders;
 
+use crate::app::error::AppError;
 use crate::app::key_cache::KeyCache;
 use crate::app::limits::NewClaimLimits;
 use crate::clock::Clock;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 /// What the use cases work with. Cheap to clone; one for each process.
 #[derive(Clone)]
@@ -69,7 +71,21 @@ impl App {
     /// Runs work that must finish even when nobody waits for it any more: a client that hangs up drops the future of its
     /// request, and this does not.
     pub fn detached<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.work.spawn(work)
+        // The log lines of the work still name its request.
+        self.work.spawn(work.in_current_span())
+    }
+
+    /// Runs a use case that reads, detached: dropped in the middle it would give its connection back with the statement still
+    /// running, and the next one would wait behind it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the use case; [`AppError::Internal`] when it panics.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, AppError>> + Send + 'static,
+    ) -> Result<T, AppError> {
+        self.detached(work).await.unwrap_or(Err(AppError::Internal))
     }
 
     /// From now on `/readyz` says no, so that load balancers send nothing more.

@@ -84,7 +84,7 @@ pub async fn run(command: Command) -> Result<(), CliError> {
 async fn create(args: Create) -> Result<(), CliError> {
     let app = admin_app().await?;
     let scopes: Vec<_> = args.scopes.iter().filter_map(|scope| Scope::parse(scope)).collect();
-    let expires_at = args.expires_in.and_then(|time| app.clock.now().checked_add((*time).try_into().ok()?));
+    let expires_at = args.expires_in.map(|time| ends_at(app.clock.now(), *time)).transpose()?;
     let key = match create_key(&app, OrgId(args.org), &scopes, expires_at, Deadline::of_request()).await {
         Err(AppError::NotFound) => return Err(CliError::NoSuch(format!("organisation {}", args.org))),
         other => other?,
@@ -95,6 +95,12 @@ async fn create(args: Create) -> Result<(), CliError> {
     Ok(())
 }
 
+/// A key that should end and of which nobody can say when must not be one that never ends.
+fn ends_at(now: OffsetDateTime, after: std::time::Duration) -> Result<OffsetDateTime, CliError> {
+    let end = time::Duration::try_from(after).ok().and_then(|after| now.checked_add(after));
+    end.ok_or_else(|| CliError::NoSuch("such moment: --expires-in is too long".to_owned()))
+}
+
 async fn list(args: List) -> Result<(), CliError> {
     let app = admin_app().await?;
     let keys = app.db.list_api_keys(OrgId(args.org), Deadline::of_request()).await?;
@@ -103,6 +109,7 @@ async fn list(args: List) -> Result<(), CliError> {
     {
         return Err(CliError::NoSuch(format!("organisation {}", args.org)));
     }
+    let now = app.clock.now();
     let time = |moment: Option<OffsetDateTime>| moment.map(timestamp);
     let objects: Vec<_> = keys
         .iter()
@@ -119,7 +126,14 @@ async fn list(args: List) -> Result<(), CliError> {
         .collect();
     args.output.print(&json!({ "data": objects }), || {
         let line = |key: &crate::db::api_keys::ListedKey| {
-            let state = if key.revoked_at.is_some() { "revoked" } else { "active" };
+            let expired = key.expires_at.is_some_and(|end| end <= now);
+            let state = if key.revoked_at.is_some() {
+                "revoked"
+            } else if expired {
+                "expired"
+            } else {
+                "active"
+            };
             format!("{}  {state:<7}  {}", key.key_id, key.scopes.join(" "))
         };
         keys.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -68,13 +68,20 @@ pub async fn serve(
     let (server, address) =
         server::start(app.clone(), listen, serving.cors_origins).map_err(|error| CliError::Listen(listen, error))?;
     let handle = server.handle();
-    let running = tokio::spawn(server);
+    let mut running = tokio::spawn(server);
     let jobs_end = CancellationToken::new();
     let jobs = tokio::spawn(worker::serve_jobs(app.clone(), jobs_end.clone()));
     let worker = serving.with_worker.then(|| tokio::spawn(worker::run(app.clone(), jobs_end.clone())));
     announce(address);
 
-    stop.signalled().await;
+    tokio::select! {
+        () = stop.signalled() => {}
+        // Without a signal the server does not end by itself.
+        ended = &mut running => {
+            let error = ended.map_or_else(io::Error::other, |ended| ended.err().unwrap_or_else(|| io::Error::other("ended")));
+            return Err(CliError::Io("the server has ended", error));
+        }
+    }
     tracing::info!(in_flight = app.in_flight(), "stopping");
     tokio::select! {
         () = drain(&app, &handle, serving.drain) => {}
@@ -95,14 +102,15 @@ pub async fn serve(
 async fn drain(app: &App, handle: &ServerHandle, notice: Duration) {
     app.drain();
     sleep(notice).await;
-    handle.pause().await;
+    // From here on connections are refused, and those that are open end with the answer in hand.
+    let stopping = tokio::spawn(handle.stop(true));
     let end = Instant::now() + DRAIN_TIME;
     while app.in_flight() > 0 && Instant::now() < end {
         sleep(DRAIN_POLL).await;
     }
     let _ = timeout(DRAIN_TIME, app.work_done()).await;
     // Ends at once when no connection is open; idle ones are not waited for.
-    let _ = timeout(FLUSH_TIME, handle.stop(true)).await;
+    let _ = timeout(FLUSH_TIME, stopping).await;
 }
 
 /// Prints a line on standard output at once, for whoever waits for it.

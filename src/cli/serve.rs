@@ -35,7 +35,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     startup::verify(&app, config::allow_unsafe_durability()?).await?;
     let serving = Serving {
         listen: args.listen,
-        cors_origins: args.cors_origins,
+        cors_origins: args.cors_origins.into_iter().filter(|origin| !origin.is_empty()).collect(),
         with_worker: !args.no_worker,
         drain: args.drain.into(),
     };

@@ -48,7 +48,8 @@ impl DbError {
             PoolError::Closed => "shutting down".to_owned(),
             PoolError::Backend(error) => match error.code() {
                 Some(code) => format!("connection refused with SQLSTATE {}", code.code()),
-                None => "cannot connect".to_owned(),
+                // Of the connection itself: refused, no such host, TLS. There is no server's message in it.
+                None => format!("cannot connect: {error}"),
             },
             _ => "cannot prepare a connection".to_owned(),
         };
@@ -85,6 +86,12 @@ impl DbError {
             return Self::Lost { reason: "connection ended by the server" };
         }
         Self::Refused { sqlstate: code.code().to_owned(), constraint: db_error.constraint().map(str::to_owned) }
+    }
+
+    /// Whether the server ended the statement because it took too long, which undid it.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        self.is(&SqlState::QUERY_CANCELED)
     }
 
     /// Whether the same statement may succeed at once: a deadlock or a serialisation conflict with somebody else.

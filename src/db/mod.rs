@@ -131,9 +131,13 @@ impl Db {
 
 /// A connection of a pool, free or new.
 async fn connection(pool: &Pool, deadline: Deadline) -> Result<Object, DbError> {
-    let wait = Some(deadline.left().min(POOL_WAIT));
-    let timeouts = Timeouts { wait, create: wait, recycle: wait };
-    pool.timeout_get(&timeouts).await.map_err(|error| DbError::connecting(&error))
+    let wait = deadline.left().min(POOL_WAIT);
+    let timeouts = Timeouts { wait: Some(wait), create: Some(wait), recycle: Some(wait) };
+    // The pool's own limits are for each of its steps, and for setting a connection up it has none.
+    match tokio::time::timeout(wait, pool.timeout_get(&timeouts)).await {
+        Ok(client) => client.map_err(|error| DbError::connecting(&error)),
+        Err(_) => Err(DbError::Unavailable { reason: "no free connection in time".to_owned() }),
+    }
 }
 
 /// Runs one prepared statement on a connection.

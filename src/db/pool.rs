@@ -79,7 +79,10 @@ pub fn config(url: &SecretString) -> Result<Config, PoolSetupError> {
     if config.get_application_name().is_none() {
         config.application_name("ichido");
     }
-    // A peer that vanished without a word is noticed after half a minute.
+    // A peer that vanished without a word is noticed after half a minute, whether something was sent to it or not.
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(Duration::from_secs(30));
+    }
     config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
     Ok(config)
 }

@@ -85,7 +85,8 @@ impl fmt::Debug for ApiKey {
 pub struct SecretHash([u8; 32]);
 
 impl SecretHash {
-    /// What an unknown key is compared with, so that its refusal costs the same work as a wrong secret's.
+    /// What an unknown key is compared with, so that its refusal takes the same path as a wrong secret's. (The look-up itself
+    /// may be cached or not, so time can tell that a key id is in use; the id is no secret.)
     pub const NOBODY: Self = Self([0; 32]);
 
     /// Reads a stored hash; `None` unless it is 32 bytes.

@@ -1,6 +1,6 @@
 //! The one decision everything hangs on: what a request gets whose key was already claimed.
 
-use crate::domain::fingerprint::Fingerprint;
+use crate::domain::fingerprint::{self, Fingerprint};
 use crate::domain::ids::OrderId;
 use crate::domain::org::{OnMismatch, Org, ReplayStatus};
 use crate::domain::reply::StoredReply;
@@ -38,6 +38,9 @@ pub enum Decision {
     Mismatch,
     /// The key belongs to another request, and the organisation wants its answer returned.
     ReturnOriginal,
+    /// The claim's fingerprint was made by rules that this version does not know, so nothing can be said about it. Only while
+    /// a newer version is being rolled out.
+    OtherVersion,
 }
 
 /// Decides. `mine` is the asking request's fingerprint, `my_order_id` the id that this try minted for itself.
@@ -45,6 +48,9 @@ pub enum Decision {
 /// A mismatch beats in-progress: a client that reuses a key learns so at once, not after waiting.
 #[must_use]
 pub fn decide(found: &FoundClaim, mine: &Fingerprint, my_order_id: OrderId, on_mismatch: OnMismatch) -> Decision {
+    if found.fingerprint_version != fingerprint::VERSION {
+        return Decision::OtherVersion;
+    }
     let same = found.fingerprint == *mine;
     match (same, &found.reply, on_mismatch) {
         (true, Some(_), _) if found.order_id == my_order_id => Decision::Own,
@@ -102,5 +108,13 @@ mod tests {
         for (body, finished, order, policy, expected) in table {
             assert_eq!(decide(&found(body, finished), &mine, order, policy), expected, "{body} {finished} {policy:?}");
         }
+    }
+
+    #[test]
+    fn a_fingerprint_of_another_version_is_compared_with_nothing() {
+        let mine = fingerprint("POST", "/v1/orders", None, "b1");
+        let newer = FoundClaim { fingerprint_version: 2, ..found("b1", true) };
+        let order_id = OrderId(Uuid::from_u128(2));
+        assert_eq!(decide(&newer, &mine, order_id, OnMismatch::ReturnOriginal), Decision::OtherVersion);
     }
 }

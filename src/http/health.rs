@@ -27,7 +27,10 @@ pub async fn ready(app: Use) -> HttpResponse {
         "draining"
     } else {
         match app.db.schema_state(Deadline::after(PROBE_TIME)).await {
-            Ok(SchemaState::Current) => return HttpResponse::Ok().json(Status { status: "ready" }),
+            // A newer version's migrations leave this one working, since servers are replaced one by one.
+            Ok(SchemaState::Current | SchemaState::Newer) => {
+                return HttpResponse::Ok().json(Status { status: "ready" });
+            }
             Ok(_) => "schema_mismatch",
             Err(_) => "database_unreachable",
         }

@@ -56,7 +56,7 @@ macro_rules! kinds {
 
 kinds! {
     INVALID_REQUEST = "invalid_request" 400 "The request is not valid"
-        "The members or parameters under errors are not valid. Correct them; the key is still unused."
+        "The members or parameters under errors are not valid. Correct them; this request has not used the key."
         retryable false executed No safe_new_key false;
     IDEMPOTENCY_KEY_MISSING = "idempotency_key_missing" 400 "The idempotency key is missing"
         "Send the header Idempotency-Key with a key that you keep for every try."

@@ -16,6 +16,7 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, web};
 use std::sync::LazyLock;
 use std::time::Instant;
+use tracing::Instrument;
 use uuid::Uuid;
 
 /// Bytes of all header names and values together.
@@ -50,7 +51,7 @@ pub async fn observe<B: MessageBody + 'static>(
     } else if headers_size(request.headers()) > MAX_HEADERS {
         request.error_response(Problem::new(&HEADERS_TOO_LARGE))
     } else {
-        match next.call(request).await {
+        match next.call(request).instrument(tracing::info_span!("request", %request_id)).await {
             Ok(response) => response.map_into_boxed_body(),
             // No handler ends like this. The request is gone, so the answer is all that can be given.
             Err(error) => {

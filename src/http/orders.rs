@@ -47,7 +47,8 @@ pub async fn get(app: Use, request: HttpRequest, path: web::Path<String>) -> Res
     let deadline = Deadline::of_request();
     let caller = caller::require(&app, &request, Scope::OrdersRead, deadline).await?;
     let order_id = OrderId::parse(&path).ok_or(AppError::NotFound)?;
-    let order = inspect::get_order(&app, caller.org.org_id, order_id, deadline).await?;
+    let (work, org_id) = (app.get_ref().clone(), caller.org.org_id);
+    let order = app.read(async move { inspect::get_order(&work, org_id, order_id, deadline).await }).await?;
     let etag = order.etag();
     if matches_etag(&request, &etag) {
         return Ok(HttpResponse::NotModified().insert_header((header::ETAG, etag)).finish());
@@ -67,7 +68,9 @@ pub async fn list(app: Use, request: HttpRequest) -> Result<HttpResponse, Proble
     let deadline = Deadline::of_request();
     let caller = caller::require(&app, &request, Scope::OrdersRead, deadline).await?;
     let query = list_query::parse(request.query_string())?;
-    let page = list_orders(&app, caller.org.org_id, &query.filter, query.cursor, query.limit, deadline).await?;
+    let (work, org_id, filter) = (app.get_ref().clone(), caller.org.org_id, query.filter.clone());
+    let (cursor, limit) = (query.cursor, query.limit);
+    let page = app.read(async move { list_orders(&work, org_id, &filter, cursor, limit, deadline).await }).await?;
     let mut response = HttpResponse::Ok();
     if let Some(next) = page.next {
         let target = query.with_cursor(next);

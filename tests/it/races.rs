@@ -5,7 +5,6 @@ use crate::support::bodies::{with, with_lines};
 use crate::support::held::{PLACE_PO_1, begin, blocked, copy_of_key, eventually, unfinish};
 use crate::support::postgres;
 use futures_util::future::join_all;
-use ichido::db::deadline::Deadline;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};

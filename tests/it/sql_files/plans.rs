@@ -101,7 +101,8 @@ async fn lists_read_one_page_by_an_index_and_sort_nothing() {
         (&sql::ORDER_LIST_BY_STATUS, "'confirmed', NULL", 20.0),
         (&sql::ORDER_LIST_BY_CUSTOMER, "NULL, NULL, 'cus_8'", 20.0),
         (&sql::ORDER_LIST_BY_CUSTOMER, "NULL, NULL, 'guest'", 20.0),
-        (&sql::ORDER_LIST_TO_RECONCILE, "NULL", 20.0),
+        (&sql::ORDER_LIST_BY_CUSTOMER_AND_STATUS, "'confirmed', NULL, 'guest'", 20.0),
+        (&sql::ORDER_LIST_TO_RECONCILE, "NULL, NULL", 20.0),
         (&sql::ORDER_LIST_BY_REFERENCE, "NULL, NULL, NULL, 'PO-8'", 1.0),
     ];
     for cursor in [NO_CURSOR, CURSOR] {
