@@ -3,7 +3,7 @@
 use super::{CANARY, Watched};
 use crate::support::postgres;
 use crate::support::proxy::{At, Fault, Mode};
-use crate::support::raw::Raw;
+use crate::support::raw::{Raw, RawAnswer};
 use crate::support::wait::until;
 use reqwest::Method;
 use rustix::process::Signal;
@@ -74,20 +74,19 @@ async fn conditions(watched: &mut Watched) {
     assert_eq!(watched.post("running", &Watched::body()).await, 409);
 }
 
-/// A request by hand whose body has no end.
-async fn endless(watched: &Watched, lines: &str) -> Raw {
+/// A request by hand whose body begins like this and has no end.
+async fn endless(watched: &Watched, lines: &str, body: &str) -> Raw {
     let mut raw = Raw::connect(&watched.base).await;
     let head = format!(
         "POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nIdempotency-Key: {CANARY}\r\n\
-         Content-Type: application/json\r\n{lines}\r\n{{\"{CANARY}",
+         Content-Type: application/json\r\n{lines}\r\n{body}",
         watched.org.token
     );
     raw.send(head).await;
     raw
 }
 
-async fn refused(watched: &mut Watched, mut raw: Raw, status: u16) {
-    let answer = raw.answer().await;
+fn refused(watched: &mut Watched, answer: &RawAnswer, status: u16) {
     assert_eq!(answer.status, status);
     watched.codes.insert(answer.problem());
     watched.assert_clean(&format!("{:?}{}", answer.headers, String::from_utf8_lossy(&answer.body)), true, "an answer");
@@ -130,13 +129,15 @@ async fn faults(watched: &mut Watched) {
 #[tokio::test]
 async fn no_answer_and_no_log_line_holds_a_secret_a_value_or_sql() {
     let mut watched = Watched::start().await;
-    let late = endless(&watched, "Content-Length: 50\r\n").await;
-    let chunked = endless(&watched, "Transfer-Encoding: chunked\r\n").await;
-    refused(&mut watched, chunked, 411).await;
+    // Comes after ten seconds, and is read when it comes.
+    let mut late = endless(&watched, "Content-Length: 50\r\n", CANARY).await;
+    let late = tokio::spawn(async move { late.answer().await });
+    let mut chunked = endless(&watched, "Transfer-Encoding: chunked\r\n", &format!("b\r\n{CANARY}\r\n")).await;
+    refused(&mut watched, &chunked.answer().await, 411);
     mistakes(&mut watched).await;
     conditions(&mut watched).await;
     faults(&mut watched).await;
-    refused(&mut watched, late, 408).await;
+    refused(&mut watched, &late.await.unwrap(), 408);
     until("the service is well again", Duration::from_secs(10), || async {
         reqwest::get(format!("{}/readyz", watched.base)).await.unwrap().status() == 200
     })
