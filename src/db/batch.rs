@@ -49,8 +49,10 @@ struct Waiting<B: Batched> {
     question: B::Question,
     deadline: Deadline,
     ticket: Ticket,
-    answer: oneshot::Sender<Result<Asked<B::Question, B::Answer>, DbError>>,
+    answer: oneshot::Sender<Reply<B>>,
 }
+
+type Reply<B> = Result<Asked<<B as Batched>::Question, <B as Batched>::Answer>, DbError>;
 
 /// Decides, once, whether a question is sent or given up: whoever waits for it may be told that nothing was sent only if
 /// nothing ever will be.
@@ -114,13 +116,13 @@ impl<B: Batched> Batcher<B> {
 }
 
 async fn work<B: Batched>(kind: Arc<B>, pool: Pool, waiting: Arc<Mutex<mpsc::Receiver<Waiting<B>>>>) {
-    let mut batch = Vec::with_capacity(MAX_BATCH);
+    let mut batch = Vec::new();
     loop {
         // Only an idle task holds the lock, so that whichever is free first takes all that is queued.
         if waiting.lock().await.recv_many(&mut batch, MAX_BATCH).await == 0 {
             return;
         }
-        carry_out(kind.as_ref(), &pool, batch.drain(..).collect()).await;
+        carry_out(kind.as_ref(), &pool, std::mem::take(&mut batch)).await;
     }
 }
 
