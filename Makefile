@@ -21,6 +21,11 @@ run: build ## run a service to try, on a private PostgreSQL in .ichido; Ctrl-C e
 test: ## run all tests against a real PostgreSQL that they start themselves
 	cargo test --locked
 
+.PHONY: verify-sim
+verify-sim: ## Stripe's official clients for Python and Node against the simulated world (needs python3 and npm)
+	cargo build --locked
+	tools/sim/official_clients.sh
+
 .PHONY: lint
 lint: lint-rust lint-openapi ## formatting, clippy, the contract's linters
 

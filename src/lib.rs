@@ -11,6 +11,7 @@ pub mod domain; // pure decisions
 pub mod embedded; // a private PostgreSQL for `dev`, tests and benches
 pub mod http; // routes: parse, call one use case, render
 pub mod metrics; // counters for /metrics
+pub mod sim; // the simulated world: Stripe and partners that count effects
 pub mod startup; // puts the parts together and refuses what is not safe
 pub mod telemetry; // logs
 pub mod worker; // periodic jobs

@@ -9,6 +9,7 @@ mod org;
 mod output;
 mod run;
 mod serve;
+mod sim;
 mod worker;
 
 use crate::app::App;
@@ -57,6 +58,8 @@ enum Command {
     Key(key::Command),
     /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
     Cleanup(cleanup::Args),
+    /// Run the simulated world: a stand-in for Stripe and for partners that counts effects
+    Sim(sim::Args),
 }
 
 /// Why a command failed. Its text is for the operator and holds no secret.
@@ -122,13 +125,14 @@ impl Command {
             Self::Org(command) => org::run(command).await,
             Self::Key(command) => key::run(command).await,
             Self::Cleanup(args) => cleanup::run(args).await,
+            Self::Sim(args) => sim::run(args).await,
         }
     }
 
     /// Whether the answer, a failure included, is to be one JSON object.
     fn json(&self) -> bool {
         match self {
-            Self::Dev(_) | Self::Serve(_) | Self::Worker(_) => false,
+            Self::Dev(_) | Self::Serve(_) | Self::Worker(_) | Self::Sim(_) => false,
             Self::Migrate(args) => args.output.json,
             Self::Check(args) => args.output.json,
             Self::Org(command) => command.json(),

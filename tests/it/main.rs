@@ -28,6 +28,7 @@ mod raw_http;
 mod replay;
 mod schema;
 mod service_pages;
+mod sim;
 mod sql_files;
 mod support;
 mod tenants;

@@ -47,7 +47,7 @@ fn entries(lines: Vec<&str>) -> Vec<(String, String)> {
 async fn every_command_and_every_flag_is_explained() {
     let pages = manual().await;
     let commands: BTreeSet<_> = pages.iter().map(|(command, _)| command.as_str()).collect();
-    for known in ["dev", "serve", "worker", "migrate", "check", "org create", "key revoke", "cleanup"] {
+    for known in ["dev", "serve", "worker", "migrate", "check", "org create", "key revoke", "cleanup", "sim"] {
         assert!(commands.contains(known), "{known}: {commands:?}");
     }
     let mut flags = 0;
@@ -68,12 +68,12 @@ async fn every_command_and_every_flag_is_explained() {
 #[tokio::test]
 async fn every_admin_command_has_json_and_says_what_database_it_needs() {
     for (command, page) in manual().await {
-        let without = ["", "dev", "serve", "worker", "org", "key"].contains(&command.as_str());
+        let without = ["", "dev", "serve", "worker", "sim", "org", "key"].contains(&command.as_str());
         assert_eq!(page.contains("--json"), !without, "{command}");
     }
     let main = Program::bare().run("--help").await.stdout;
     for (name, text) in entries(section(&main, "Commands:")) {
-        let alone = ["dev", "help"].contains(&name.as_str());
+        let alone = ["dev", "sim", "help"].contains(&name.as_str());
         assert_eq!(text.contains("(needs DATABASE_URL)"), !alone, "{name}: {text}");
     }
 }

@@ -1,0 +1,54 @@
+//! `ichido sim`: the simulated world, for trying out, rehearsals and tests.
+
+use crate::cli::CliError;
+use crate::cli::run::{Stop, say};
+use crate::sim::{self, Options};
+use crate::telemetry;
+use secrecy::SecretString;
+use std::env;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Arguments of `sim`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Address to listen on; port 0 picks a free one
+    #[arg(long, default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// Where to send Stripe's notifications, such as <http://127.0.0.1:8080/v1/webhooks/ID>
+    #[arg(long, requires = "webhook_secret_env")]
+    webhook_url: Option<String>,
+    /// The environment variable that holds the secret to sign them with
+    #[arg(long, value_name = "VAR", requires = "webhook_url")]
+    webhook_secret_env: Option<String>,
+    /// A file that keeps every effect, on disk before it is answered; without one the world starts empty
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+}
+
+/// Calls in flight are waited for this long.
+const STOP_TIME: Duration = Duration::from_secs(3);
+
+/// Runs until a signal.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    telemetry::init(telemetry::DEFAULT_FILTER);
+    let mut stop = Stop::listen()?;
+    let webhook_secret = args.webhook_secret_env.as_deref().map(secret).transpose()?;
+    let options = Options { journal: args.journal, webhook_url: args.webhook_url, webhook_secret };
+    let started = sim::start(args.listen, options);
+    let (server, address) = started.map_err(|error| CliError::Io("the simulated world cannot start", error))?;
+    let handle = server.handle();
+    let running = tokio::spawn(server);
+    say(&format!("listening on http://{address}"));
+    stop.signalled().await;
+    let _ = timeout(STOP_TIME, handle.stop(true)).await;
+    running.abort();
+    Ok(())
+}
+
+fn secret(name: &str) -> Result<SecretString, CliError> {
+    let value = env::var(name).ok().filter(|value| !value.is_empty());
+    value.map(SecretString::from).ok_or_else(|| CliError::NoSuch(format!("value in the environment variable {name}")))
+}
