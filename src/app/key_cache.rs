@@ -56,14 +56,16 @@ struct Use {
 
 impl Default for KeyCache {
     fn default() -> Self {
-        Self {
-            keys: Cache::builder().max_capacity(MOST_KEYS).time_to_live(BELIEVED_FOR).build(),
-            uses: Mutex::default(),
-        }
+        Self::believing_for(BELIEVED_FOR)
     }
 }
 
 impl KeyCache {
+    fn believing_for(time: Duration) -> Self {
+        // From when it was read, however often it is used.
+        Self { keys: Cache::builder().max_capacity(MOST_KEYS).time_to_live(time).build(), uses: Mutex::default() }
+    }
+
     /// A key seen within [`BELIEVED_FOR`].
     #[must_use]
     pub fn get(&self, key_id: &str) -> Option<CachedKey> {
@@ -113,5 +115,36 @@ pub async fn write_last_used(app: &App) {
             tracing::warn!(%error, "last use of an API key not written");
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::org::{Mode, OnMismatch, ReplayStatus};
+    use std::thread::sleep;
+    use std::time::Instant;
+
+    #[test]
+    fn a_key_is_asked_for_again_however_busy_it_is() {
+        let org = Org {
+            org_id: OrgId(1),
+            mode: Mode::Test,
+            on_mismatch: OnMismatch::Reject,
+            replay_status: ReplayStatus::Ok,
+            keys_kept_for_seconds: None,
+            new_claims_per_second: None,
+        };
+        let known = KnownKey { secret_sha256: SecretHash::NOBODY, scopes: Scopes::default(), ended: false, org };
+        let cache = KeyCache::believing_for(Duration::from_millis(200));
+        cache.insert("key", known);
+        assert!(cache.get("key").is_some());
+        let started = Instant::now();
+        while cache.get("key").is_some() {
+            assert!(started.elapsed() < Duration::from_secs(5), "believed for ever while in use");
+            sleep(Duration::from_millis(5));
+        }
+        assert!(started.elapsed() >= Duration::from_millis(150), "believed too shortly to be of use");
+        assert!(BELIEVED_FOR <= Duration::from_secs(30));
     }
 }

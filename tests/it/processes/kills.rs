@@ -2,6 +2,8 @@
 
 use super::{Prepared, Seen};
 use crate::support::process::Program;
+use crate::support::proxy::{At, Fault, Proxy};
+use crate::support::wait::until;
 use futures_util::future::join_all;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -99,4 +101,22 @@ async fn two_instances_on_one_database_make_one_order_of_a_request_sent_to_both(
         }
     }
     assert_eq!(prepared.counts().await, (20, 20));
+}
+
+#[tokio::test]
+async fn killed_between_the_commit_and_the_answer_its_order_is_what_the_retry_gets() {
+    let prepared = Prepared::new().await;
+    let proxy = Proxy::start().await;
+    let mut running = Program::serve(&proxy.url(&prepared.url), "127.0.0.1:0").start();
+    let base = running.base().await;
+    assert_eq!(prepared.post(&base, "warm").await.unwrap().status, 201);
+    proxy.arm("WITH claim", At::Answer, Fault::Stall, 1);
+    let (answer, ()) = tokio::join!(prepared.post(&base, "K"), async {
+        until("the order is committed", Duration::from_secs(10), || async { prepared.counts().await == (2, 2) }).await;
+        running.kill();
+    });
+    assert_eq!((proxy.struck(), answer), (1, None));
+    let mut again = Program::serve(&prepared.url, "127.0.0.1:0").start();
+    let retry = prepared.post(&again.base().await, "K").await.unwrap();
+    assert_eq!((retry.status, prepared.counts().await), (200, (2, 2)));
 }
