@@ -1,5 +1,6 @@
 //! Settings from the environment and the command line, checked together before anything starts.
 
+use crate::domain::sealed::SealingKey;
 use actix_web::http::Uri;
 use secrecy::SecretString;
 use std::env;
@@ -68,6 +69,18 @@ pub fn secret(name: &'static str) -> Result<Option<SecretString>, ConfigError> {
 pub fn pool_size(text: &str) -> Result<usize, String> {
     let size = text.parse().ok().filter(|size| (1..=1_000).contains(size));
     size.ok_or_else(|| "a number from 1 to 1000 is expected".to_owned())
+}
+
+/// The key that encrypts stored secrets, from `ICHIDO_SECRET_KEY` or the file that `ICHIDO_SECRET_KEY_FILE` names; `None`
+/// without either.
+///
+/// # Errors
+///
+/// [`ConfigError`].
+pub fn sealing_key() -> Result<Option<SealingKey>, ConfigError> {
+    let name = "ICHIDO_SECRET_KEY";
+    let invalid = ConfigError::Invalid { name, why: "64 hexadecimal digits are expected" };
+    secret(name)?.map(|text| SealingKey::parse(&text).ok_or(invalid)).transpose()
 }
 
 /// Whether a database with unsafe settings may be used, from `ICHIDO_ALLOW_UNSAFE_DURABILITY`.
