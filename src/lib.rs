@@ -8,9 +8,10 @@ pub mod clock; // the program's clock
 pub mod config; // settings from the environment, checked together
 pub mod db; // PostgreSQL, one function for each statement
 pub mod domain; // pure decisions
-pub mod embedded;
+pub mod embedded; // a private PostgreSQL for `dev`, tests and benches
+pub mod gateway; // payment gateways: what is certain after a call, and what is not
 pub mod http; // routes: parse, call one use case, render
 pub mod metrics; // counters for /metrics
 pub mod startup; // puts the parts together and refuses what is not safe
 pub mod telemetry; // logs
-pub mod worker; // periodic jobs // a private PostgreSQL for `dev`, tests and benches
+pub mod worker; // periodic jobs
