@@ -4,8 +4,10 @@
 //! and records the [`Outcome`] afterwards. No answer, reason or `Debug` here holds a secret, a URL or a value from a
 //! request.
 
+pub mod addresses; // which addresses may be called
 pub mod currency; // ISO 4217 minor units and the gateway's own
 pub mod outcome; // what is known after a call
+pub mod outgoing; // the HTTP client: bounded, no redirects, told apart "sent" from "not sent"
 
 pub use outcome::{CancelOutcome, Lookup, Outcome};
 
