@@ -1,4 +1,4 @@
-//! The outside world: payment gateways. One trait, so that failures can be scripted.
+//! The outside world: payment gateways. One trait, so that failures can be scripted; one real gateway, [`stripe`].
 //!
 //! Nothing here knows of the database: whoever calls has committed what it is about to do, holds no transaction open,
 //! and records the [`Outcome`] afterwards. No answer, reason or `Debug` here holds a secret, a URL or a value from a
@@ -8,6 +8,7 @@ pub mod addresses; // which addresses may be called
 pub mod currency; // ISO 4217 minor units and the gateway's own
 pub mod outcome; // what is known after a call
 pub mod outgoing; // the HTTP client: bounded, no redirects, told apart "sent" from "not sent"
+pub mod stripe;
 
 pub use outcome::{CancelOutcome, Lookup, Outcome};
 
@@ -59,7 +60,7 @@ pub struct RefundRequest {
 }
 
 /// Asks for a payment whose reference nobody knows. The three moments come from one clock; the gateway's may differ from
-/// it a little.
+/// it by [`stripe::CLOCK_MARGIN`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindRequest {
     /// The tenant.
