@@ -10,6 +10,7 @@ mod database_faults;
 mod embedded;
 mod fingerprint;
 mod fingerprint_properties;
+mod gateway;
 mod house_rules;
 mod idempotency;
 mod key_syntax;

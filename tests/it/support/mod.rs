@@ -3,3 +3,4 @@
 pub mod app;
 pub mod contract;
 pub mod postgres;
+pub mod scripted_http;
