@@ -5,6 +5,7 @@ use actix_web::http::Uri;
 use secrecy::SecretString;
 use std::env;
 use std::fs;
+use std::time::Duration;
 use thiserror::Error;
 
 /// A setting that cannot be used. Names the variable, never its value.
@@ -32,6 +33,9 @@ pub enum ConfigError {
 /// Connections that one process opens at most. PostgreSQL does best with a few for each core; more only wait there
 /// instead of here.
 pub const DEFAULT_POOL: usize = 16;
+
+/// How long one call to a payment gateway may take, the last byte of its answer included.
+pub const DEFAULT_GATEWAY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The database's address, from `DATABASE_URL` or the file that `DATABASE_URL_FILE` names.
 ///
@@ -81,6 +85,17 @@ pub fn sealing_key() -> Result<Option<SealingKey>, ConfigError> {
     let name = "ICHIDO_SECRET_KEY";
     let invalid = ConfigError::Invalid { name, why: "64 hexadecimal digits are expected" };
     secret(name)?.map(|text| SealingKey::parse(&text).ok_or(invalid)).transpose()
+}
+
+/// Reads how long one call to a gateway may take, such as `10s`.
+///
+/// # Errors
+///
+/// A text for the command line.
+pub fn gateway_timeout(text: &str) -> Result<Duration, String> {
+    let timeout = humantime::parse_duration(text).ok();
+    let timeout = timeout.filter(|timeout| (Duration::from_secs(1)..=Duration::from_secs(80)).contains(timeout));
+    timeout.ok_or_else(|| "a time from 1s to 80s is expected".to_owned())
 }
 
 /// Whether a database with unsafe settings may be used, from `ICHIDO_ALLOW_UNSAFE_DURABILITY`.
