@@ -1,14 +1,13 @@
 //! The outside world: payment gateways. One trait, so that failures can be scripted; one real gateway, [`stripe`].
 //!
 //! Nothing here knows of the database: whoever calls has committed what it is about to do, holds no transaction open,
-//! and records the [`Outcome`] afterwards. No answer, reason or `Debug` here holds a secret, a URL or a value from a
-//! request.
+//! and records the [`Outcome`] afterwards. No reason, code or `Debug` here holds a secret, a payment method or a URL.
 
 pub mod addresses; // which addresses may be called
 pub mod currency; // ISO 4217 minor units and the gateway's own
 pub mod outcome; // what is known after a call
-pub mod outgoing; // the HTTP client: bounded, no redirects, told apart "sent" from "not sent"
-pub mod stripe;
+pub mod outgoing; // the HTTP client: bounded, no redirects, tells "sent" from "not sent"
+pub mod stripe; // the one real gateway
 
 pub use outcome::{CancelOutcome, Lookup, Outcome};
 
