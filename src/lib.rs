@@ -9,6 +9,7 @@ pub mod config; // settings from the environment, checked together
 pub mod db; // PostgreSQL, one function for each statement
 pub mod domain; // pure decisions
 pub mod embedded; // a private PostgreSQL for `dev`, tests and benches
+pub mod gateway; // payment gateways: what is certain after a call, and what is not
 pub mod http; // routes: parse, call one use case, render
 pub mod metrics; // counters for /metrics
 pub mod sim; // the simulated world: Stripe and partners that count effects

@@ -17,4 +17,5 @@ pub mod order_request;
 pub mod org;
 pub mod reply;
 pub mod scope;
+pub mod sealed;
 pub mod validate;

@@ -11,6 +11,7 @@ mod database_faults;
 mod embedded;
 mod fingerprint;
 mod fingerprint_properties;
+mod gateway;
 mod house_rules;
 mod idempotency;
 mod in_flight;

@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("clock", &[]),
     ("config", &[]),
     ("telemetry", &[]),
+    ("gateway", &["gateway", "domain"]),
     ("db", &["db", "domain", "metrics"]),
     ("app", &["app", "clock", "db", "domain", "metrics"]),
     // Of the database, the edge sees the moment by which a request ends, what `/readyz` tells, and the shape of a filter.

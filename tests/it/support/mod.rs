@@ -8,5 +8,6 @@ pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod raw;
+pub mod scripted_http;
 pub mod wait;
 pub mod wire;
