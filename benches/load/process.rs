@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::work::Memory;
 
 /// One tick of the times in `/proc`: Linux shows them to programs in hundredths of a second on every architecture.
-const TICK: Duration = Duration::from_millis(10);
+const TICK_MILLIS: u64 = 10;
+const TICK: Duration = Duration::from_millis(TICK_MILLIS);
 
 /// The part of `/proc/PID/stat` that matters here.
 struct Stat {
@@ -22,6 +23,12 @@ pub fn cpu(pid: u32) -> Option<Duration> {
     Some(TICK * stat(pid)?.own)
 }
 
+/// CPU time that a process and those of its children that it waited for have used so far.
+pub fn cpu_of_waiter(pid: u32) -> Option<Duration> {
+    let stat = stat(pid)?;
+    Some(TICK * (stat.own + stat.waited))
+}
+
 /// CPU time that a process and all its children have used so far, those that have ended included.
 pub fn cpu_with_children(pid: u32) -> Option<Duration> {
     let parent = stat(pid)?;
@@ -30,6 +37,16 @@ pub fn cpu_with_children(pid: u32) -> Option<Duration> {
         (child.parent == pid).then_some(child.own + child.waited)
     });
     Some(TICK * (parent.own + parent.waited + children.sum::<u32>()))
+}
+
+/// CPU time that all programs have used so far, and what the hypervisor has withheld. What the kernel does in interrupts
+/// is left out, since it does most of it for the loopback connections of the bench.
+pub fn cpu_of_all() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let ticks: Vec<u64> = text.lines().next()?.split_ascii_whitespace().skip(1).map_while(|n| n.parse().ok()).collect();
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    let [user, nice, system, _, _, _, _, steal, ..] = ticks[..] else { return None };
+    Some(Duration::from_millis(TICK_MILLIS * (user + nice + system + steal)))
 }
 
 /// Resident memory of a process now, and its peak.

@@ -99,6 +99,12 @@ impl Report {
         })
     }
 
+    /// The part of the machine that other programs took: the median of the runs, and the most in any.
+    fn others(&self) -> Option<(f64, f64)> {
+        let all = || self.samples.iter().filter_map(|(.., sample)| sample.others);
+        Some((median(all())?, all().reduce(f64::max)?))
+    }
+
     fn notes(&self) -> impl Iterator<Item = String> {
         self.samples.iter().flat_map(|(work, connections, sample)| {
             sample.notes.iter().map(move |note| format!("{}, {connections} connections: {note}", work.name()))
@@ -152,6 +158,7 @@ impl Report {
             "medians": cells.collect::<Vec<_>>(),
             "ratios": ratios.collect::<Vec<_>>(),
             "memory_mib_at_128": self.memory(128).map(|memory| json!({"rss": memory.resident, "peak": memory.peak})),
+            "cpu_of_others": self.others().map(|(median, most)| json!({"median": median, "most": most})),
             "rows": self.rows.map(|(keys, orders)| json!({"idempotency_keys": keys, "orders": orders})),
             "gates": gates,
             "error_notes": self.notes().take(NOTES).collect::<Vec<_>>(),
@@ -215,6 +222,10 @@ impl Display for Report {
         }
         if let Some(Memory { resident, peak }) = self.memory(128) {
             writeln!(f, "server memory, 128 connections: {resident:.1} MiB resident, peak {peak:.1} MiB")?;
+        }
+        if let Some((median, most)) = self.others() {
+            let (median, most) = (median * 100.0, most * 100.0);
+            writeln!(f, "CPU that other programs took meanwhile: {median:.0} % (median), {most:.0} % (most in a run)")?;
         }
         if let Some((keys, orders)) = self.rows {
             writeln!(f, "in the database at the end: {keys} keys, {orders} orders")?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ichido::embedded::Server;
 use tokio::time::sleep;
@@ -95,7 +95,8 @@ impl Stand {
     /// Runs a work for a time; `None` when pgbench is needed and missing.
     pub async fn run(&self, work: Work, connections: usize, duration: Duration) -> Result<Option<Sample>, Failure> {
         self.runs.set(self.runs.get() + 1);
-        let postgres_before = process::cpu_with_children(self.postgres.postmaster_pid());
+        let started = Instant::now();
+        let (postgres_before, others_before) = (self.cpu_of_postgres(), self.cpu_of_others());
         let (mut sample, requests) = match work {
             Work::New | Work::Replay | Work::Half => self.run_http(work, connections, duration).await?,
             Work::PgbenchClaim | Work::PgbenchRead => match &self.pgbench {
@@ -103,9 +104,21 @@ impl Stand {
                 None => return Ok(None),
             },
         };
-        let postgres_after = process::cpu_with_children(self.postgres.postmaster_pid());
-        sample.postgres_cpu_us = each(postgres_before, postgres_after, requests);
+        sample.postgres_cpu_us = each(postgres_before, self.cpu_of_postgres(), requests);
+        let all = started.elapsed().as_secs_f64() * f64::from(u32::try_from(self.environment.cores)?);
+        let others = self.cpu_of_others().zip(others_before).map(|(after, before)| after.saturating_sub(before));
+        sample.others = others.map(|used| used.as_secs_f64() / all);
         Ok(Some(sample))
+    }
+
+    fn cpu_of_postgres(&self) -> Option<Duration> {
+        process::cpu_with_children(self.postgres.postmaster_pid())
+    }
+
+    /// CPU time of everything that does not belong to the bench; pgbench is a child of this process.
+    fn cpu_of_others(&self) -> Option<Duration> {
+        let ours = process::cpu_of_waiter(std::process::id())? + process::cpu(self.service.pid)?;
+        process::cpu_of_all()?.checked_sub(ours + self.cpu_of_postgres()?)
     }
 
     async fn run_http(&self, work: Work, connections: usize, duration: Duration) -> Result<(Sample, u32), Failure> {

@@ -62,6 +62,8 @@ pub struct Sample {
     pub server_cpu_us: Option<f64>,
     /// CPU time of all of PostgreSQL's processes for each request.
     pub postgres_cpu_us: Option<f64>,
+    /// The part of the machine that other programs took meanwhile, from 0 to 1.
+    pub others: Option<f64>,
     /// The service's memory.
     pub memory: Option<Memory>,
 }

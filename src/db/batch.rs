@@ -10,14 +10,18 @@ use crate::db::{connection, keep_or_drop};
 use deadpool_postgres::{Object, Pool};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 /// Requests in one statement at most. Measured: 32, 64 and 128 are equal within noise, and more only delays the first.
 pub const MAX_BATCH: usize = 128;
-/// Requests that may wait; more are refused at once. With bodies of a few kilobytes this bounds the queue to some megabytes.
+/// Bytes in one statement, about: a few large requests do not make many small ones wait for long.
+const MAX_BATCH_BYTES: usize = 1024 * 1024;
+/// Requests that may wait; more are refused at once.
 const MAX_QUEUE: usize = 4_096;
+/// Bytes that may wait, about; more are refused at once, so that the queue's memory is bounded whatever is in it.
+const MAX_QUEUE_BYTES: usize = 64 * 1024 * 1024;
 /// Longer than the session's `statement_timeout`, so that the server ends a statement before its answer is given up.
 const STATEMENT_TIME: Duration = Duration::from_millis(2_800);
 
@@ -27,6 +31,9 @@ pub trait Batched: Send + Sync + 'static {
     type Question: Send + 'static;
     /// What it gets.
     type Answer: Send + 'static;
+
+    /// How much memory one question takes, in bytes, about.
+    fn weight(question: &Self::Question) -> usize;
 
     /// Asks all at once. Gives an answer for each question, in their order; `None` for one that is to be asked alone.
     fn ask<'a>(
@@ -49,10 +56,32 @@ struct Waiting<B: Batched> {
     question: B::Question,
     deadline: Deadline,
     ticket: Ticket,
+    weight: Weight,
     answer: oneshot::Sender<Reply<B>>,
 }
 
 type Reply<B> = Result<Asked<<B as Batched>::Question, <B as Batched>::Answer>, DbError>;
+
+/// A question's share of the queue's bytes, given back when it is dropped.
+struct Weight {
+    bytes: usize,
+    queued: Arc<AtomicUsize>,
+}
+
+impl Weight {
+    /// `None` when the queue is full.
+    fn take(bytes: usize, queued: &Arc<AtomicUsize>) -> Option<Self> {
+        let weight = Self { bytes, queued: Arc::clone(queued) };
+        let before = queued.fetch_add(bytes, Ordering::Relaxed);
+        (before + bytes <= MAX_QUEUE_BYTES).then_some(weight)
+    }
+}
+
+impl Drop for Weight {
+    fn drop(&mut self) {
+        self.queued.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
 
 /// Decides, once, whether a question is sent or given up: whoever waits for it may be told that nothing was sent only if
 /// nothing ever will be.
@@ -69,11 +98,12 @@ impl Ticket {
 /// The queue of questions, and the tasks that take them to the database. Cheap to clone; the tasks end with the last clone.
 pub struct Batcher<B: Batched> {
     queue: mpsc::Sender<Waiting<B>>,
+    queued_bytes: Arc<AtomicUsize>,
 }
 
 impl<B: Batched> Clone for Batcher<B> {
     fn clone(&self) -> Self {
-        Self { queue: self.queue.clone() }
+        Self { queue: self.queue.clone(), queued_bytes: Arc::clone(&self.queued_bytes) }
     }
 }
 
@@ -86,7 +116,7 @@ impl<B: Batched> Batcher<B> {
         for _ in 0..tasks {
             tokio::spawn(work(Arc::clone(&kind), pool.clone(), Arc::clone(&waiting)));
         }
-        Self { queue }
+        Self { queue, queued_bytes: Arc::default() }
     }
 
     /// Asks together with whoever else asks now.
@@ -100,11 +130,11 @@ impl<B: Batched> Batcher<B> {
         deadline: Deadline,
     ) -> Result<Asked<B::Question, B::Answer>, DbError> {
         let (answer, asked) = oneshot::channel();
+        let full = || DbError::Unavailable { reason: "too many requests are waiting".to_owned() };
+        let weight = Weight::take(B::weight(&question), &self.queued_bytes).ok_or_else(full)?;
         let ticket = Ticket::default();
-        let waiting = Waiting { question, deadline, ticket: ticket.clone(), answer };
-        if self.queue.try_send(waiting).is_err() {
-            return Err(DbError::Unavailable { reason: "too many requests are waiting".to_owned() });
-        }
+        let waiting = Waiting { question, deadline, ticket: ticket.clone(), weight, answer };
+        self.queue.try_send(waiting).map_err(|_| full())?;
         match tokio::time::timeout_at(deadline.instant(), asked).await {
             Ok(Ok(asked)) => asked,
             // Dropped unanswered: the task is gone, and whether it had sent the batch is not known.
@@ -122,8 +152,21 @@ async fn work<B: Batched>(kind: Arc<B>, pool: Pool, waiting: Arc<Mutex<mpsc::Rec
         if waiting.lock().await.recv_many(&mut batch, MAX_BATCH).await == 0 {
             return;
         }
-        carry_out(kind.as_ref(), &pool, std::mem::take(&mut batch)).await;
+        while !batch.is_empty() {
+            let rest = batch.split_off(fitting(&batch));
+            carry_out(kind.as_ref(), &pool, std::mem::replace(&mut batch, rest)).await;
+        }
     }
+}
+
+/// How many of the first fit into one statement; one at least.
+fn fitting<B: Batched>(batch: &[Waiting<B>]) -> usize {
+    let mut bytes = 0;
+    let fits = batch.iter().take_while(|each| {
+        bytes += each.weight.bytes;
+        bytes <= MAX_BATCH_BYTES
+    });
+    fits.count().max(1)
 }
 
 async fn carry_out<B: Batched>(kind: &B, pool: &Pool, batch: Vec<Waiting<B>>) {

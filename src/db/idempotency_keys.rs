@@ -47,10 +47,15 @@ impl Db {
     ///
     /// [`DbError`]; a unique violation means that the order's reference was taken at this very moment.
     pub async fn claim_with_order(&self, claim: NewClaim, deadline: Deadline) -> Result<Option<Won>, DbError> {
-        let claim = match self.claims.ask(claim, deadline).await? {
-            Asked::Answered(won) => return Ok(won),
-            Asked::Alone(claim) => claim,
+        let claim = if self.alone.is_busy(claim.order.org_id, &claim.key) {
+            claim
+        } else {
+            match self.claims.ask(claim, deadline).await? {
+                Asked::Answered(won) => return Ok(won),
+                Asked::Alone(claim) => claim,
+            }
         };
+        let _turn = self.alone.turn(claim.order.org_id, &claim.key, deadline).await?;
         let row = self.row(&sql::CLAIM_WITH_ORDER, &claim_params(&claim).refs(), deadline).await?;
         row.map(|row| Ok(Won { expires_at: column(&row, "expires_at")? })).transpose()
     }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides anything or knows HTTP. Callers are the use cases in [`crate::app`]; handlers never see the pool.
 
+mod alone;
 pub mod api_keys;
 pub mod batch;
 mod claim_batch;
@@ -17,6 +18,7 @@ pub mod server;
 pub mod sql;
 pub mod tx;
 
+use crate::db::alone::Alone;
 use crate::db::batch::Batcher;
 use crate::db::claim_batch::{Claims, Finds};
 use crate::db::deadline::Deadline;
@@ -43,6 +45,7 @@ pub struct Db {
     batch_pool: Pool,
     claims: Batcher<Claims>,
     finds: Batcher<Finds>,
+    alone: Alone,
     metrics: Arc<Metrics>,
 }
 
@@ -52,7 +55,8 @@ impl Db {
     pub fn new(pool: Pool, batch_pool: Pool, metrics: Arc<Metrics>) -> Self {
         let claims = Batcher::start(Claims { metrics: Arc::clone(&metrics) }, &batch_pool, pool::CLAIM_WRITERS);
         let finds = Batcher::start(Finds { metrics: Arc::clone(&metrics) }, &batch_pool, pool::CLAIM_READERS);
-        Self { pool, batch_pool, claims, finds, metrics }
+        let alone = Alone::beside(pool.status().max_size);
+        Self { pool, batch_pool, claims, finds, alone, metrics }
     }
 
     /// Runs one statement in its own transaction and returns its rows.

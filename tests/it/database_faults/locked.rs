@@ -121,3 +121,23 @@ async fn a_hundred_requests_on_one_key_do_not_keep_other_keys_waiting() {
     assert!(slowest < Duration::from_secs(2), "{slowest:?}");
     assert_eq!(faulty.counts().await, (11, 11));
 }
+
+#[tokio::test]
+async fn many_retries_of_a_key_that_somebody_holds_leave_everybody_else_alone() {
+    let faulty = Faulty::start(4).await;
+    let holder = faulty.sql().await;
+    holder.batch_execute(CLAIM_OF_K).await.unwrap();
+    let body = order_body();
+    let retries = join_all((0..40).map(|_| faulty.app.post("K", &body)));
+    let others = async {
+        for n in 0..20 {
+            assert_eq!(faulty.post(&format!("other-{n}")).await.status, 201);
+            let ready = faulty.app.send(faulty.app.request(reqwest::Method::GET, "/readyz"), "/readyz").await;
+            assert_eq!(ready.status, 200);
+        }
+    };
+    let (retries, ()) = tokio::join!(retries, others);
+    assert!(retries.iter().all(|answer| answer.status == 503), "{retries:?}");
+    holder.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(faulty.post("K").await.status, 200);
+}
