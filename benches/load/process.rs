@@ -56,7 +56,9 @@ pub fn memory(pid: u32) -> Option<Memory> {
         let line = status.lines().find(|line| line.starts_with(name))?;
         line.split_ascii_whitespace().nth(1)?.parse::<f64>().ok().map(|kibibytes| kibibytes / 1024.0)
     };
-    Some(Memory { resident: mebibytes("VmRSS:")?, peak: mebibytes("VmHWM:")? })
+    let resident = mebibytes("VmRSS:")?;
+    // The kernel counts the two at different moments.
+    Some(Memory { resident, peak: mebibytes("VmHWM:")?.max(resident) })
 }
 
 fn stat(pid: u32) -> Option<Stat> {

@@ -118,6 +118,7 @@ fn announce(address: SocketAddr, org_id: OrgId, token: &str, database_url: &str)
     say(&format!("listening on http://{address}"));
     say(&format!("documentation at http://{address}/docs, test organisation {org_id}"));
     say(&format!("admin commands elsewhere: export DATABASE_URL='{database_url}'"));
+    say(&format!("for the walk-through of the README: export URL=http://{address} TOKEN={token}"));
     say("Send this twice: 201 makes the order, 200 gives the same answer again.\n");
     say(&format!(
         "curl -i http://{address}/v1/orders -H 'Authorization: Bearer {token}' -H 'Idempotency-Key: {key}' \

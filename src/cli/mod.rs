@@ -26,8 +26,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use thiserror::Error;
 
-/// Orders, exactly once: a self-hosted HTTP service in which a retry, a repeated request or a crash never makes a second
-/// order.
+/// Orders, once: a self-hosted HTTP service in which a retry, a repeated request or a crash never makes a second order.
 #[derive(Debug, Parser)]
 #[command(name = "ichido", version, propagate_version = true)]
 #[command(after_help = "Secrets are read from the environment or from files: DATABASE_URL or DATABASE_URL_FILE.\n\

@@ -91,8 +91,9 @@ fn remove_leftovers(base: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.split('.').next().unwrap_or_default();
         if !Path::new("/proc").join(pid).exists() {
-            let _ = fs::remove_dir_all(entry.path());
-            let _ = fs::remove_file(entry.path());
+            // Gigabytes, so beside the tests; what is not removed when they end is removed by the next run.
+            let path = entry.path();
+            thread::spawn(move || fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path)));
         }
     }
 }
