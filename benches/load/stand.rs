@@ -156,10 +156,12 @@ impl Stand {
     }
 }
 
-/// The greater of both figures. The peak never shrinks, so the later one counts.
+/// The greater of both figures.
 fn greatest(seen: Option<Memory>, now: Option<Memory>) -> Option<Memory> {
     match (seen, now) {
-        (Some(seen), Some(now)) => Some(Memory { resident: seen.resident.max(now.resident), peak: now.peak }),
+        (Some(seen), Some(now)) => {
+            Some(Memory { resident: seen.resident.max(now.resident), peak: seen.peak.max(now.peak) })
+        }
         (seen, now) => now.or(seen),
     }
 }
