@@ -16,6 +16,16 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_by_key_id ON api_keys USING btree (key_id);
 
+CREATE TABLE gateways (
+    org_id bigint NOT NULL,
+    provider text NOT NULL,
+    api_base text NOT NULL,
+    secret_sealed bytea NOT NULL,
+    updated_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT gateways_pkey PRIMARY KEY (org_id, provider),
+    CONSTRAINT gateways_provider_check CHECK (provider = 'stripe'::text)
+);
+
 CREATE TABLE idempotency_keys (
     org_id bigint NOT NULL,
     idempotency_key text COLLATE "C" NOT NULL,
@@ -29,11 +39,53 @@ CREATE TABLE idempotency_keys (
     created_at timestamp with time zone NOT NULL,
     completed_at timestamp with time zone,
     expires_at timestamp with time zone,
+    attempt integer,
+    request text,
     CONSTRAINT idempotency_keys_pkey PRIMARY KEY (org_id, idempotency_key),
     CONSTRAINT idempotency_keys_completed_has_answer CHECK ((state = 'completed'::text) = (response_status IS NOT NULL AND response_headers IS NOT NULL AND response_body IS NOT NULL AND completed_at IS NOT NULL)),
     CONSTRAINT idempotency_keys_state_check CHECK (state = ANY (ARRAY['in_progress'::text, 'completed'::text]))
 );
 CREATE INDEX idempotency_keys_expiring ON idempotency_keys USING btree (org_id, expires_at) WHERE (expires_at IS NOT NULL);
+
+CREATE TABLE journal (
+    org_id bigint NOT NULL,
+    order_id uuid NOT NULL,
+    entry_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    actor text NOT NULL,
+    what text NOT NULL,
+    details jsonb NOT NULL,
+    CONSTRAINT journal_pkey PRIMARY KEY (org_id, order_id, entry_id)
+);
+
+CREATE TABLE operations (
+    org_id bigint NOT NULL,
+    order_id uuid NOT NULL,
+    kind text NOT NULL,
+    fact text NOT NULL,
+    state text NOT NULL,
+    operation_key text NOT NULL,
+    amount bigint,
+    idempotency_key text COLLATE "C",
+    attempts integer NOT NULL DEFAULT 0,
+    questions integer NOT NULL DEFAULT 0,
+    next_attempt_at timestamp with time zone,
+    deadline_at timestamp with time zone NOT NULL,
+    lease_token uuid,
+    lease_until timestamp with time zone,
+    first_sent_at timestamp with time zone,
+    last_sent_at timestamp with time zone,
+    never_send boolean NOT NULL DEFAULT false,
+    external_reference text,
+    last_outcome text,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT operations_pkey PRIMARY KEY (org_id, order_id, kind, fact),
+    CONSTRAINT operations_amount_check CHECK (amount >= 0),
+    CONSTRAINT operations_leased_has_lease CHECK ((state = 'leased'::text) = (lease_token IS NOT NULL AND lease_until IS NOT NULL)),
+    CONSTRAINT operations_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'ready'::text, 'leased'::text, 'done'::text, 'retry_at'::text, 'unknown'::text, 'failed'::text, 'needs_reconciliation'::text]))
+);
+CREATE INDEX operations_due ON operations USING btree (org_id, COALESCE(lease_until, next_attempt_at)) WHERE (state = ANY (ARRAY['ready'::text, 'leased'::text, 'retry_at'::text, 'unknown'::text]));
 
 CREATE TABLE orders (
     org_id bigint NOT NULL,
@@ -49,6 +101,12 @@ CREATE TABLE orders (
     request text NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    cancel_requested_at timestamp with time zone,
+    payment_attempt integer,
+    payment_provider text,
+    payment_reference text,
+    payment_state text,
+    steps text[],
     CONSTRAINT orders_pkey PRIMARY KEY (org_id, order_id),
     CONSTRAINT orders_amount_check CHECK (amount >= 0 AND amount <= '9007199254740991'::bigint),
     CONSTRAINT orders_amount_refunded_check CHECK (amount_refunded >= 0),
@@ -78,6 +136,52 @@ CREATE TABLE orgs (
     CONSTRAINT orgs_replay_status_check CHECK (replay_status = ANY (ARRAY['200'::text, 'original'::text]))
 );
 
+CREATE TABLE payments (
+    org_id bigint NOT NULL,
+    order_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    provider text NOT NULL,
+    method_sealed bytea,
+    gateway_reference text,
+    amount bigint NOT NULL,
+    currency text NOT NULL,
+    refunded bigint NOT NULL DEFAULT 0,
+    state text NOT NULL,
+    decline_code text,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT payments_pkey PRIMARY KEY (org_id, order_id, attempt),
+    CONSTRAINT payments_amount_check CHECK (amount >= 0),
+    CONSTRAINT payments_attempt_check CHECK (attempt > 0),
+    CONSTRAINT payments_check CHECK (refunded >= 0 AND refunded <= amount),
+    CONSTRAINT payments_state_check CHECK (state = ANY (ARRAY['processing'::text, 'succeeded'::text, 'declined'::text, 'unknown'::text, 'partially_refunded'::text, 'refunded'::text, 'capture_failed'::text, 'disputed'::text]))
+);
+
+CREATE TABLE reconciliation_cases (
+    org_id bigint NOT NULL,
+    case_id uuid NOT NULL,
+    order_id uuid NOT NULL,
+    kind text NOT NULL,
+    fact text NOT NULL,
+    reason text NOT NULL,
+    state text NOT NULL,
+    owner text NOT NULL,
+    corrector text NOT NULL,
+    suggestion text NOT NULL,
+    evidence jsonb NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    deadline timestamp with time zone NOT NULL,
+    decision text,
+    decided_by text,
+    reason_given text,
+    proof text,
+    resolved_at timestamp with time zone,
+    CONSTRAINT reconciliation_cases_pkey PRIMARY KEY (org_id, case_id),
+    CONSTRAINT reconciliation_cases_state_check CHECK (state = ANY (ARRAY['open'::text, 'resolved'::text]))
+);
+CREATE INDEX reconciliation_cases_by_state ON reconciliation_cases USING btree (org_id, state, case_id);
+CREATE UNIQUE INDEX reconciliation_cases_open ON reconciliation_cases USING btree (org_id, order_id, kind, fact) WHERE (state = 'open'::text);
+
 CREATE TABLE schema_migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -87,3 +191,8 @@ CREATE TABLE schema_migrations (
 );
 
 ALTER TABLE api_keys ADD CONSTRAINT api_keys_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(org_id);
+ALTER TABLE gateways ADD CONSTRAINT gateways_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(org_id);
+ALTER TABLE journal ADD CONSTRAINT journal_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
+ALTER TABLE operations ADD CONSTRAINT operations_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
+ALTER TABLE payments ADD CONSTRAINT payments_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
+ALTER TABLE reconciliation_cases ADD CONSTRAINT reconciliation_cases_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);

@@ -1,9 +1,14 @@
 //! Settings from the environment and the command line, checked together before anything starts.
 
+use crate::app::gateways::PaymentSettings;
+use crate::domain::operation::{ASK_AFTER, CHARGE_POLICY, OperationPolicy};
+use crate::domain::sealed::SealingKey;
 use actix_web::http::Uri;
 use secrecy::SecretString;
 use std::env;
 use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
 
 /// A setting that cannot be used. Names the variable, never its value.
@@ -60,6 +65,12 @@ pub fn secret(name: &'static str) -> Result<Option<SecretString>, ConfigError> {
     }
 }
 
+/// A secret from the environment variable that the operator named; `None` when it is empty or not set.
+#[must_use]
+pub fn named_secret(name: &str) -> Option<SecretString> {
+    env::var(name).ok().filter(|value| !value.is_empty()).map(SecretString::from)
+}
+
 /// Reads the size of the pool.
 ///
 /// # Errors
@@ -101,4 +112,63 @@ pub fn origin(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err("an origin such as https://shop.example is expected".to_owned())
+}
+
+/// How long whatever belongs to a payment may take.
+#[derive(Debug, Clone)]
+pub struct PaymentTimes {
+    /// The longest call to a gateway.
+    pub gateway_timeout: Duration,
+    /// How long a charge belongs to whoever took it.
+    pub lease: Duration,
+    /// When the gateway is asked; empty is the default.
+    pub ask_after: Vec<Duration>,
+}
+
+impl Default for PaymentTimes {
+    fn default() -> Self {
+        Self { gateway_timeout: Duration::from_secs(10), lease: Duration::from_secs(30), ask_after: Vec::new() }
+    }
+}
+
+/// How payments are carried out, with `ICHIDO_SECRET_KEY` or the file that `ICHIDO_SECRET_KEY_FILE` names.
+///
+/// # Errors
+///
+/// [`ConfigError`], also when the times do not fit each other: a lease has to outlast a call.
+pub fn payments(times: &PaymentTimes) -> Result<PaymentSettings, ConfigError> {
+    let PaymentTimes { gateway_timeout, lease, .. } = *times;
+    if gateway_timeout.is_zero() || gateway_timeout > LONGEST {
+        return Err(ConfigError::Invalid { name: "ICHIDO_GATEWAY_TIMEOUT", why: "up to 1h is expected, and not 0" });
+    }
+    if lease < gateway_timeout + MARGIN || lease > LONGEST {
+        let why = "at least 2 s longer than ICHIDO_GATEWAY_TIMEOUT, and at most 1h, is expected";
+        return Err(ConfigError::Invalid { name: "ICHIDO_LEASE", why });
+    }
+    let sealing_key = secret("ICHIDO_SECRET_KEY")?
+        .map(|text| SealingKey::parse(&text).ok_or(ConfigError::Invalid { name: "ICHIDO_SECRET_KEY", why: KEY_FORM }))
+        .transpose()?;
+    let policy = OperationPolicy { ask_after: ask_after(times)?, ..CHARGE_POLICY };
+    Ok(PaymentSettings { lease, gateway_timeout, sealing_key: sealing_key.map(Arc::new), policy })
+}
+
+/// What recording an outcome may take after the call has ended.
+const MARGIN: Duration = Duration::from_secs(2);
+/// Longer times than this are mistakes.
+const LONGEST: Duration = Duration::from_hours(1);
+const KEY_FORM: &str = "64 hexadecimal digits are expected, as `openssl rand -hex 32` prints them";
+
+fn ask_after(times: &PaymentTimes) -> Result<[time::Duration; 4], ConfigError> {
+    let mut waits = ASK_AFTER;
+    if times.ask_after.is_empty() {
+        // When the lease would have ended.
+        waits[0] = (times.lease.saturating_sub(times.gateway_timeout)).try_into().unwrap_or(waits[0]);
+        return Ok(waits);
+    }
+    let fits = times.ask_after.len() == waits.len();
+    for (wait, given) in waits.iter_mut().zip(&times.ask_after) {
+        *wait = (*given).min(Duration::from_hours(24)).try_into().unwrap_or(*wait);
+    }
+    let why = "four times such as 20s,1m,5m,1h are expected";
+    if fits { Ok(waits) } else { Err(ConfigError::Invalid { name: "ICHIDO_ASK_AFTER", why }) }
 }

@@ -1,6 +1,9 @@
 //! Puts the parts together, and refuses to start on what is not safe.
 
 use crate::app::App;
+use crate::app::check_secrets::check_secrets;
+use crate::app::error::AppError;
+use crate::app::gateways::PaymentSettings;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::db::deadline::Deadline;
@@ -40,6 +43,12 @@ pub enum StartupError {
     /// Acknowledged orders could be lost.
     #[error("the database can lose acknowledged orders: {0} (set ICHIDO_ALLOW_UNSAFE_DURABILITY=true for tests only)")]
     Unsafe(String),
+    /// No payment could be taken.
+    #[error("{0} of the stored secrets cannot be opened with this ICHIDO_SECRET_KEY")]
+    Secrets(usize),
+    /// Whether they can be opened could not be found out.
+    #[error(transparent)]
+    App(#[from] AppError),
     /// Too old.
     #[error("PostgreSQL 15 or newer is needed")]
     TooOld,
@@ -50,11 +59,16 @@ pub enum StartupError {
 /// # Errors
 ///
 /// [`StartupError::Pool`].
-pub fn app(database_url: &SecretString, pool_size: usize, clock: Clock) -> Result<App, StartupError> {
+pub fn app(
+    database_url: &SecretString,
+    pool_size: usize,
+    clock: Clock,
+    payments: PaymentSettings,
+) -> Result<App, StartupError> {
     let metrics = Arc::new(Metrics::default());
     let (pool, batch_pool) = (pool::build(database_url, pool_size)?, pool::build_for_batches(database_url)?);
     let db = Db::new(pool, batch_pool, Arc::clone(&metrics));
-    Ok(App::new(db, metrics, clock))
+    Ok(App::new(db, metrics, clock, payments))
 }
 
 /// Connects and refuses a database whose schema or settings do not fit.
@@ -77,6 +91,18 @@ pub async fn verify(app: &App, allow_unsafe_durability: bool) -> Result<(), Star
         SchemaState::Behind(pending) => Err(StartupError::Behind(pending)),
         SchemaState::Newer => Err(StartupError::Newer),
         SchemaState::Drifted(version) => Err(StartupError::Drifted(version)),
+    }
+}
+
+/// Refuses to take payments with another `ICHIDO_SECRET_KEY` than the stored secrets are sealed with.
+///
+/// # Errors
+///
+/// [`StartupError::Secrets`], [`StartupError::App`].
+pub async fn verify_secrets(app: &App) -> Result<(), StartupError> {
+    match check_secrets(app, Deadline::of_request()).await?.closed {
+        0 => Ok(()),
+        closed => Err(StartupError::Secrets(closed)),
     }
 }
 

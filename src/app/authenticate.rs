@@ -12,6 +12,8 @@ use std::sync::Arc;
 /// Whoever holds a valid key.
 #[derive(Debug, Clone)]
 pub struct Caller {
+    /// The key's public part.
+    pub key_id: String,
     /// The organisation, with its policies.
     pub org: Arc<Org>,
     /// What the key may do.
@@ -31,7 +33,7 @@ pub async fn authenticate(app: &App, token: &str, deadline: Deadline) -> Result<
     match known {
         Some(known) if right && known.org.mode == key.mode() => {
             known.used(app.clock.now());
-            Ok(Caller { org: known.org, scopes: known.scopes })
+            Ok(Caller { key_id: key.key_id().to_owned(), org: known.org, scopes: known.scopes })
         }
         _ => Err(AppError::Unauthenticated),
     }

@@ -47,6 +47,12 @@ pub enum AppError {
         /// When there will be room.
         retry_after_seconds: u64,
     },
+    /// An attempt to pay is unsettled or has succeeded, or the order is cancelled.
+    #[error("this order cannot be paid now")]
+    PaymentNotPossible,
+    /// The case was decided under another key.
+    #[error("the case is resolved")]
+    CaseResolved,
     /// There is no such thing in this organisation.
     #[error("not found")]
     NotFound,

@@ -2,17 +2,33 @@
 //!
 //! Nothing here knows HTTP. Callers are the edges: `http`, `worker` and `cli`.
 
+pub mod answer;
 pub mod authenticate;
+pub mod cancel_order;
+mod carry_out_decision;
+pub mod charge;
+pub mod check_secrets;
+mod claiming;
 pub mod clean_up;
+pub mod command;
 pub mod create_key;
 pub mod create_order;
+pub mod decide_case;
 pub mod error;
+pub mod gateways;
 pub mod inspect;
 pub mod key_cache;
 pub mod limits;
 pub mod list_orders;
+pub mod pay_order;
+mod payment;
+mod place;
+pub mod recover_due;
+mod refund;
+pub mod set_gateway;
 
 use crate::app::error::AppError;
+use crate::app::gateways::{Gateways, PaymentSettings};
 use crate::app::key_cache::KeyCache;
 use crate::app::limits::NewClaimLimits;
 use crate::clock::Clock;
@@ -38,6 +54,10 @@ pub struct App {
     pub keys: Arc<KeyCache>,
     /// How many new claims each organisation may still make.
     pub limits: Arc<NewClaimLimits>,
+    /// How payments are carried out.
+    pub payments: PaymentSettings,
+    /// The organisations' gateways.
+    pub gateways: Arc<Gateways>,
     draining: Arc<AtomicBool>,
     in_flight: Arc<AtomicUsize>,
     work: TaskTracker,
@@ -55,13 +75,15 @@ impl Drop for InFlight {
 impl App {
     /// Over a database.
     #[must_use]
-    pub fn new(db: Db, metrics: Arc<Metrics>, clock: Clock) -> Self {
+    pub fn new(db: Db, metrics: Arc<Metrics>, clock: Clock, payments: PaymentSettings) -> Self {
         Self {
             db,
             metrics,
             clock,
             keys: Arc::default(),
             limits: Arc::default(),
+            payments,
+            gateways: Arc::default(),
             draining: Arc::default(),
             in_flight: Arc::default(),
             work: TaskTracker::new(),

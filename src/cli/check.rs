@@ -1,5 +1,7 @@
 //! `ichido check`: whether this database is safe to serve from.
 
+use crate::app::App;
+use crate::app::check_secrets::{Secrets, check_secrets};
 use crate::cli::CliError;
 use crate::cli::output::Output;
 use crate::clock::Clock;
@@ -26,7 +28,8 @@ struct Check {
 
 /// Checks, prints each result, and fails when one is bad.
 pub async fn run(args: Args) -> Result<(), CliError> {
-    let app = startup::app(&config::database_url()?, 1, Clock::System)?;
+    let app =
+        startup::app(&config::database_url()?, 1, Clock::System, config::payments(&config::PaymentTimes::default())?)?;
     let settings = app.db.server_settings(Deadline::of_request()).await?;
     let skew = (app.clock.now() - settings.now).abs();
     let schema = app.db.schema_state(Deadline::of_request()).await?;
@@ -53,7 +56,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             ok: skew <= CLOCK_TOLERANCE,
             detail: format!("{:.3} s from the database's", skew.as_seconds_f64()),
         },
-        Check { name: "secrets", ok: true, detail: "nothing is configured that needs ICHIDO_SECRET_KEY".to_owned() },
+        secrets(&app, schema).await?,
     ];
     let failed = checks.iter().filter(|check| !check.ok).count();
     args.output.print(&json!({ "ok": failed == 0, "checks": checks }), || {
@@ -62,6 +65,20 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         checks.iter().map(line).collect::<Vec<_>>().join("\n")
     });
     if failed > 0 { Err(CliError::ChecksFailed(failed)) } else { Ok(()) }
+}
+
+/// Secrets are in tables that an older schema does not have.
+async fn secrets(app: &App, schema: SchemaState) -> Result<Check, CliError> {
+    if schema != SchemaState::Current {
+        return Ok(Check { name: "secrets", ok: true, detail: "not looked at: the schema does not fit".to_owned() });
+    }
+    let Secrets { stored, closed } = check_secrets(app, Deadline::of_request()).await?;
+    let detail = match (stored, closed) {
+        (0, _) => "nothing is stored that needs ICHIDO_SECRET_KEY".to_owned(),
+        (_, 0) => format!("{stored} stored secret(s) can be opened"),
+        _ => format!("{closed} of {stored} stored secret(s) cannot be opened with this ICHIDO_SECRET_KEY"),
+    };
+    Ok(Check { name: "secrets", ok: closed == 0, detail })
 }
 
 fn schema_detail(schema: SchemaState) -> String {

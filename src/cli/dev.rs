@@ -1,9 +1,13 @@
-//! `ichido dev`: everything in one process on a private PostgreSQL, with an organisation and a key to try.
+//! `ichido dev`: everything in one process on a private PostgreSQL: a service, an organisation and a key to try, and a
+//! simulated world that takes the payments.
+
+mod world;
 
 use crate::app::App;
 use crate::app::authenticate::authenticate;
 use crate::app::create_key::create_key;
 use crate::cli::CliError;
+use crate::cli::payments::PaymentArgs;
 use crate::cli::run::{self, Serving, Stop, say};
 use crate::clock::Clock;
 use crate::config::DEFAULT_POOL;
@@ -17,10 +21,8 @@ use crate::embedded::{Binaries, Options, Server};
 use crate::{startup, telemetry};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use secrecy::SecretString;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uuid::Uuid;
@@ -37,6 +39,8 @@ pub struct Args {
     /// End when the process that started this one ends
     #[arg(long)]
     exit_with_parent: bool,
+    #[command(flatten)]
+    payments: PaymentArgs,
 }
 
 const ORG_NAME: &str = "dev";
@@ -61,11 +65,14 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let url = SecretString::from(database_url.clone());
     let applied = migrate(&url).await?;
     progress(&format!("schema is current ({} migration(s) applied)", applied.len()));
-    let app = startup::app(&url, DEFAULT_POOL, Clock::System)?;
+    let app = startup::app(&url, DEFAULT_POOL, Clock::System, world::settings(&args.payments, &args.data)?)?;
     startup::verify(&app, false).await?;
     let (org_id, token) = org_and_token(&app, &args.data.join("test-key")).await?;
+    let (world, world_address) = world::start(&app, org_id, &args.data).await?;
+    let dev = Dev { org_id, token, database_url, world_address, data: args.data.clone() };
     let serving = Serving { listen: args.listen, cors_origins: Vec::new(), with_worker: true, drain: Duration::ZERO };
-    let served = run::serve(app, serving, &mut stop, |address| announce(address, org_id, &token, &database_url)).await;
+    let served = run::serve(app, serving, &mut stop, |address| announce(address, &dev)).await;
+    world.stop(true).await;
     let stopped = tokio::task::spawn_blocking(move || postgres.stop()).await;
     stopped.map_err(|error| CliError::Io("PostgreSQL was not stopped in order", error.into()))?;
     served
@@ -94,10 +101,7 @@ async fn org_and_token(app: &App, key_file: &Path) -> Result<(OrgId, String), Cl
         return Ok((org_id, token.trim().to_owned()));
     }
     let token = create_key(app, org_id, &SCOPES, None, deadline).await?.token();
-    let mut options = OpenOptions::new();
-    let file = options.create(true).write(true).truncate(true).mode(0o600).open(key_file);
-    file.and_then(|mut file| writeln!(file, "{token}"))
-        .map_err(|error| CliError::Io("the test key cannot be written beside the data", error))?;
+    world::write(key_file, &token)?;
     Ok((org_id, token))
 }
 
@@ -112,18 +116,34 @@ fn new_org() -> NewOrg {
     }
 }
 
+/// What a person who tries it out needs to know.
+struct Dev {
+    org_id: OrgId,
+    token: String,
+    database_url: String,
+    world_address: SocketAddr,
+    data: PathBuf,
+}
+
 /// The address of the database holds no secret: its socket is in a directory that only this user can enter.
-fn announce(address: SocketAddr, org_id: OrgId, token: &str, database_url: &str) {
+fn announce(address: SocketAddr, dev: &Dev) {
+    let Dev { org_id, token, database_url, world_address, data } = dev;
     let key = Uuid::now_v7();
+    let secret_key = data.join(world::SECRET_KEY);
     say(&format!("listening on http://{address}"));
     say(&format!("documentation at http://{address}/docs, test organisation {org_id}"));
-    say(&format!("admin commands elsewhere: export DATABASE_URL='{database_url}'"));
+    say(&format!("simulated world (payments) at http://{world_address}, what really happened: /effects"));
+    say(&format!(
+        "admin commands elsewhere: export DATABASE_URL='{database_url}' ICHIDO_SECRET_KEY_FILE='{}'",
+        secret_key.display()
+    ));
     say(&format!("for the walk-through of the README: export URL=http://{address} TOKEN={token}"));
     say("Send this twice: 201 makes the order, 200 gives the same answer again.\n");
     say(&format!(
         "curl -i http://{address}/v1/orders -H 'Authorization: Bearer {token}' -H 'Idempotency-Key: {key}' \
          -H 'Content-Type: application/json' -d '{{\"customer\":{{\"reference\":\"cus_42\"}},\"currency\":\"JPY\",\
-         \"lines\":[{{\"sku\":\"TEA-01\",\"quantity\":2,\"unit_amount\":1200}}]}}'\n"
+         \"lines\":[{{\"sku\":\"TEA-01\",\"quantity\":2,\"unit_amount\":1200}}],\
+         \"payment\":{{\"method\":\"pm_card_visa\"}}}}'\n"
     ));
 }
 

@@ -22,7 +22,7 @@ pub struct Args {
 pub async fn run(args: Args) -> Result<(), CliError> {
     let url = config::database_url()?;
     if args.check {
-        let app = startup::app(&url, 1, Clock::System)?;
+        let app = startup::app(&url, 1, Clock::System, config::payments(&config::PaymentTimes::default())?)?;
         match app.db.schema_state(Deadline::of_request()).await? {
             SchemaState::Current => {}
             SchemaState::Behind(pending) => return Err(CliError::Pending(pending)),

@@ -3,10 +3,12 @@
 mod check;
 mod cleanup;
 mod dev;
+mod gateway;
 mod key;
 mod migrate;
 mod org;
 mod output;
+mod payments;
 mod run;
 mod serve;
 mod sim;
@@ -14,6 +16,7 @@ mod worker;
 
 use crate::app::App;
 use crate::app::error::AppError;
+use crate::app::set_gateway::SetGatewayError;
 use crate::clock::Clock;
 use crate::config::{self, ConfigError};
 use crate::db::error::DbError;
@@ -55,6 +58,9 @@ enum Command {
     /// Make, list and revoke API keys (needs DATABASE_URL)
     #[command(subcommand)]
     Key(key::Command),
+    /// Set an organisation's payment gateway (needs DATABASE_URL)
+    #[command(subcommand)]
+    Gateway(gateway::Command),
     /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
     Cleanup(cleanup::Args),
     /// Run the simulated world: a stand-in for Stripe and for partners that counts effects
@@ -91,6 +97,9 @@ pub enum CliError {
     /// Something that is not there.
     #[error("there is no {0}")]
     NoSuch(String),
+    /// A gateway's settings that cannot be used.
+    #[error(transparent)]
+    Gateway(#[from] SetGatewayError),
     /// `check` found something wrong, and has said what.
     #[error("{0} of the checks failed")]
     ChecksFailed(usize),
@@ -123,6 +132,7 @@ impl Command {
             Self::Check(args) => check::run(args).await,
             Self::Org(command) => org::run(command).await,
             Self::Key(command) => key::run(command).await,
+            Self::Gateway(command) => gateway::run(command).await,
             Self::Cleanup(args) => cleanup::run(args).await,
             Self::Sim(args) => sim::run(args).await,
         }
@@ -136,6 +146,7 @@ impl Command {
             Self::Check(args) => args.output.json,
             Self::Org(command) => command.json(),
             Self::Key(command) => command.json(),
+            Self::Gateway(command) => command.json(),
             Self::Cleanup(args) => args.output.json,
         }
     }
@@ -143,7 +154,8 @@ impl Command {
 
 /// The use cases over `DATABASE_URL`, for a command that needs few connections, once the schema is known to fit.
 async fn admin_app() -> Result<App, CliError> {
-    let app = startup::app(&config::database_url()?, 2, Clock::System)?;
+    let app =
+        startup::app(&config::database_url()?, 2, Clock::System, config::payments(&config::PaymentTimes::default())?)?;
     startup::verify(&app, config::allow_unsafe_durability()?).await?;
     Ok(app)
 }

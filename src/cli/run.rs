@@ -13,8 +13,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Requests in flight are waited for this long; each is bounded by less.
-const DRAIN_TIME: Duration = Duration::from_secs(15);
+/// Requests in flight are waited for this long beyond the longest call to a gateway; each is bounded by less.
+const DRAIN_TIME: Duration = Duration::from_secs(10);
 const DRAIN_POLL: Duration = Duration::from_millis(20);
 /// After the last request is answered, for its bytes to reach the client.
 const FLUSH_TIME: Duration = Duration::from_millis(500);
@@ -89,9 +89,10 @@ pub async fn serve(
         () = stop.signalled() => {}
     }
     jobs_end.cancel();
-    let _ = timeout(DRAIN_TIME, jobs).await;
+    let longest = longest(&app);
+    let _ = timeout(longest, jobs).await;
     if let Some(worker) = worker {
-        let _ = timeout(DRAIN_TIME, worker).await;
+        let _ = timeout(longest, worker).await;
     }
     running.abort();
     app.db.close();
@@ -104,13 +105,18 @@ async fn drain(app: &App, handle: &ServerHandle, notice: Duration) {
     sleep(notice).await;
     // From here on connections are refused, and those that are open end with the answer in hand.
     let stopping = tokio::spawn(handle.stop(true));
-    let end = Instant::now() + DRAIN_TIME;
+    let end = Instant::now() + longest(app);
     while app.in_flight() > 0 && Instant::now() < end {
         sleep(DRAIN_POLL).await;
     }
-    let _ = timeout(DRAIN_TIME, app.work_done()).await;
+    let _ = timeout(longest(app), app.work_done()).await;
     // Ends at once when no connection is open; idle ones are not waited for.
     let _ = timeout(FLUSH_TIME, stopping).await;
+}
+
+/// How long whatever has begun may take.
+fn longest(app: &App) -> Duration {
+    app.payments.gateway_timeout + DRAIN_TIME
 }
 
 /// Prints a line on standard output at once, for whoever waits for it.

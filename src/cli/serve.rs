@@ -1,6 +1,7 @@
 //! `ichido serve`.
 
 use crate::cli::CliError;
+use crate::cli::payments::PaymentArgs;
 use crate::cli::run::{self, Serving, Stop};
 use crate::clock::Clock;
 use crate::{config, startup, telemetry};
@@ -25,14 +26,17 @@ pub struct Args {
     /// Web origins whose pages may call the API, separated by commas; none by default
     #[arg(long, env = "ICHIDO_CORS_ORIGINS", value_delimiter = ',', value_parser = config::origin)]
     cors_origins: Vec<String>,
+    #[command(flatten)]
+    payments: PaymentArgs,
 }
 
 /// Serves until a signal.
 pub async fn run(args: Args) -> Result<(), CliError> {
     telemetry::init(telemetry::DEFAULT_FILTER);
     let mut stop = Stop::listen()?;
-    let app = startup::app(&config::database_url()?, args.database_pool, Clock::System)?;
+    let app = startup::app(&config::database_url()?, args.database_pool, Clock::System, args.payments.settings()?)?;
     startup::verify(&app, config::allow_unsafe_durability()?).await?;
+    startup::verify_secrets(&app).await?;
     let serving = Serving {
         listen: args.listen,
         cors_origins: args.cors_origins.into_iter().filter(|origin| !origin.is_empty()).collect(),

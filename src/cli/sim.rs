@@ -3,9 +3,8 @@
 use crate::cli::CliError;
 use crate::cli::run::{Stop, say};
 use crate::sim::{self, Options};
-use crate::telemetry;
+use crate::{config, telemetry};
 use secrecy::SecretString;
-use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,6 +48,5 @@ pub async fn run(args: Args) -> Result<(), CliError> {
 }
 
 fn secret(name: &str) -> Result<SecretString, CliError> {
-    let value = env::var(name).ok().filter(|value| !value.is_empty());
-    value.map(SecretString::from).ok_or_else(|| CliError::NoSuch(format!("value in the environment variable {name}")))
+    config::named_secret(name).ok_or_else(|| CliError::NoSuch(format!("value in the environment variable {name}")))
 }

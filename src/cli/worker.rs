@@ -1,21 +1,29 @@
 //! `ichido worker`.
 
 use crate::cli::CliError;
+use crate::cli::payments::PaymentArgs;
 use crate::cli::run::Stop;
 use crate::clock::Clock;
 use crate::{config, startup, telemetry, worker};
 use tokio_util::sync::CancellationToken;
 
-/// Arguments of `worker`: it takes its settings from the environment.
+/// Arguments of `worker`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(flatten)]
+    payments: PaymentArgs,
+}
+
+/// Effects at work share these; none is held while somebody else is called.
+const CONNECTIONS: usize = 8;
 
 /// Runs the periodic jobs until a signal.
-pub async fn run(Args {}: Args) -> Result<(), CliError> {
+pub async fn run(args: Args) -> Result<(), CliError> {
     telemetry::init(telemetry::DEFAULT_FILTER);
     let mut stop = Stop::listen()?;
-    let app = startup::app(&config::database_url()?, 2, Clock::System)?;
+    let app = startup::app(&config::database_url()?, CONNECTIONS, Clock::System, args.payments.settings()?)?;
     startup::verify(&app, config::allow_unsafe_durability()?).await?;
+    startup::verify_secrets(&app).await?;
     let end = CancellationToken::new();
     let jobs = tokio::spawn(worker::run(app.clone(), end.clone()));
     tracing::info!("working");

@@ -5,10 +5,11 @@ use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::row::column;
 use crate::db::{Db, sql};
-use crate::domain::claim::FoundClaim;
+use crate::domain::claim::{FoundClaim, Work};
 use crate::domain::fingerprint::{self, Fingerprint};
 use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::key::IdempotencyKey;
+use crate::domain::operation::OperationState;
 use crate::domain::order::Order;
 use crate::domain::reply::{ReplyHeaders, StoredReply};
 use time::OffsetDateTime;
@@ -79,6 +80,21 @@ impl Db {
         row.as_ref().map(found_claim).transpose()
     }
 
+    /// What the request under a key asked for, in canonical form.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn request_of(
+        &self,
+        org_id: OrgId,
+        key: &IdempotencyKey,
+        deadline: Deadline,
+    ) -> Result<Option<String>, DbError> {
+        let row = self.row(&sql::KEY_REQUEST_OF, &[&org_id.0, &key.as_str()], deadline).await?;
+        row.map_or(Ok(None), |row| column(&row, "request"))
+    }
+
     /// Organisations with keys past their keeping time.
     ///
     /// # Errors
@@ -117,10 +133,30 @@ pub(super) fn found_claim(row: &Row) -> Result<FoundClaim, DbError> {
         fingerprint: Fingerprint::from_slice(hash).ok_or(DbError::Decode { column: "request_sha256" })?,
         order_id: OrderId(column(row, "order_id")?),
         reply: stored_reply(row)?,
+        work: work_of(row)?,
         created_at: column(row, "created_at")?,
         completed_at: column(row, "completed_at")?,
         expires_at: column(row, "expires_at")?,
     })
+}
+
+fn work_of(row: &Row) -> Result<Option<Work>, DbError> {
+    let (attempt, state): (Option<i32>, Option<&str>) = (column(row, "attempt")?, column(row, "work_state")?);
+    let Some((attempt, state)) = attempt.zip(state) else {
+        return Ok(None);
+    };
+    let attempts: i32 = column(row, "work_attempts")?;
+    let (now, lease_until): (OffsetDateTime, Option<OffsetDateTime>) =
+        (column(row, "now")?, column(row, "work_lease_until")?);
+    let due_at: Option<OffsetDateTime> = lease_until.or(column(row, "work_next_attempt_at")?);
+    Ok(Some(Work {
+        attempt,
+        state: OperationState::parse(state).ok_or(DbError::Decode { column: "work_state" })?,
+        attempts: attempts.unsigned_abs(),
+        lease_token: column(row, "work_lease_token")?,
+        rest_seconds: due_at.map_or(0.0, |due_at| (due_at - now).as_seconds_f64()),
+        lease_until,
+    }))
 }
 
 fn stored_reply(row: &Row) -> Result<Option<StoredReply>, DbError> {

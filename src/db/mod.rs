@@ -5,13 +5,19 @@
 mod alone;
 pub mod api_keys;
 pub mod batch;
+pub mod cases;
 mod claim_batch;
+pub mod claims;
 pub mod deadline;
 pub mod error;
+pub mod gateways;
 pub mod idempotency_keys;
+pub mod journal;
 pub mod migrate;
+pub mod operations;
 pub mod orders;
 pub mod orgs;
+pub mod payments;
 pub mod pool;
 pub mod row;
 pub mod server;
@@ -24,6 +30,7 @@ use crate::db::claim_batch::{Claims, Finds};
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::sql::Statement;
+use crate::db::tx::Tx;
 use crate::metrics::Metrics;
 use deadpool_postgres::{Object, Pool, Timeouts};
 use std::future::Future;
@@ -113,6 +120,15 @@ impl Db {
         self.metrics.statement(statement.name, started.elapsed());
         keep_or_drop(client, &answer);
         answer
+    }
+
+    /// Begins a transaction of several statements.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn begin(&self, deadline: Deadline) -> Result<Tx, DbError> {
+        Tx::begin(self.connection(deadline).await?, deadline).await
     }
 
     /// Connections now: open, idle, and requests that wait for one.

@@ -3,11 +3,15 @@
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::row::{column, spelled};
+use crate::db::tx::Tx;
 use crate::db::{Db, sql};
 use crate::domain::cursor::Cursor;
 use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::order::{Order, OrderStatus};
+use crate::domain::payment::{PaymentState, PaymentSummary, StepSummary};
+use time::OffsetDateTime;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 /// Which orders a list shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,21 +40,6 @@ impl Db {
     ) -> Result<Option<Order>, DbError> {
         let row = self.row(&sql::ORDER_GET, &[&org_id.0, &order_id.0], deadline).await?;
         row.as_ref().map(order_of).transpose()
-    }
-
-    /// The canonical request of an order.
-    ///
-    /// # Errors
-    ///
-    /// [`DbError`].
-    pub async fn order_request(
-        &self,
-        org_id: OrgId,
-        order_id: OrderId,
-        deadline: Deadline,
-    ) -> Result<Option<String>, DbError> {
-        let row = self.row(&sql::ORDER_REQUEST_OF, &[&org_id.0, &order_id.0], deadline).await?;
-        row.map(|row| column(&row, "request")).transpose()
     }
 
     /// The order that carries a reference.
@@ -122,5 +111,101 @@ fn order_of(row: &Row) -> Result<Order, DbError> {
         version: column(row, "version")?,
         created_at: column(row, "created_at")?,
         updated_at: column(row, "updated_at")?,
+        payment: payment_of(row)?,
+        steps: steps_of(row)?,
     })
+}
+
+fn payment_of(row: &Row) -> Result<Option<PaymentSummary>, DbError> {
+    let Some(attempt) = column(row, "payment_attempt")? else {
+        return Ok(None);
+    };
+    Ok(Some(PaymentSummary {
+        state: spelled(row, "payment_state", PaymentState::parse)?,
+        gateway: column(row, "payment_provider")?,
+        reference: column(row, "payment_reference")?,
+        attempt,
+    }))
+}
+
+fn steps_of(row: &Row) -> Result<Vec<StepSummary>, DbError> {
+    let steps: Option<Vec<&str>> = column(row, "steps")?;
+    let step = |text: &str| {
+        let (kind, state) = text.split_once('=').ok_or(DbError::Decode { column: "steps" })?;
+        Ok(StepSummary { kind: kind.to_owned(), state: state.to_owned() })
+    };
+    steps.into_iter().flatten().map(step).collect()
+}
+
+/// An order under its lock, as far as settling anything about it needs to know.
+#[derive(Debug, Clone)]
+pub struct LockedOrder {
+    /// Where it stands.
+    pub status: OrderStatus,
+    /// Whether it is to be cancelled.
+    pub cancel_requested: bool,
+    /// Its version.
+    pub version: i32,
+    /// In the currency's minor unit.
+    pub amount: i64,
+    /// ISO 4217.
+    pub currency: String,
+    /// Now, by the database's clock: what leases and deadlines are judged by.
+    pub now: OffsetDateTime,
+}
+
+impl Tx {
+    /// Locks an order. Everybody does this before locking anything else of it.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn lock_order(&self, org_id: OrgId, order_id: OrderId) -> Result<Option<LockedOrder>, DbError> {
+        let row = self.row(&sql::ORDER_LOCK, &[&org_id.0, &order_id.0]).await?;
+        row.map(|row| {
+            Ok(LockedOrder {
+                status: spelled(&row, "status", OrderStatus::parse)?,
+                cancel_requested: column(&row, "cancel_requested")?,
+                version: column(&row, "version")?,
+                amount: column(&row, "amount")?,
+                currency: column(&row, "currency")?,
+                now: column(&row, "now")?,
+            })
+        })
+        .transpose()
+    }
+
+    /// The order as the API shows it, as this transaction sees it.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn order(&self, org_id: OrgId, order_id: OrderId) -> Result<Option<Order>, DbError> {
+        self.row(&sql::ORDER_GET, &[&org_id.0, &order_id.0]).await?.as_ref().map(order_of).transpose()
+    }
+
+    /// Moves a locked order on to its next version: its status, and what its payments, effects and cases add up to now.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn set_order_status(
+        &self,
+        org_id: OrgId,
+        order_id: OrderId,
+        locked: &LockedOrder,
+        status: OrderStatus,
+    ) -> Result<(), DbError> {
+        let params: [&(dyn ToSql + Sync); 4] = [&org_id.0, &order_id.0, &status.as_str(), &locked.version];
+        self.execute(&sql::ORDER_SET_STATUS, &params).await.map(|_| ())
+    }
+
+    /// Notes that an order is to be cancelled.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn request_cancel(&self, org_id: OrgId, order_id: OrderId) -> Result<(), DbError> {
+        self.execute(&sql::ORDER_REQUEST_CANCEL, &[&org_id.0, &order_id.0]).await.map(|_| ())
+    }
 }

@@ -3,7 +3,10 @@
 //! Nothing here knows of PostgreSQL or HTTP; every other layer may use it.
 
 pub mod api_key;
+pub mod backoff;
 pub mod canonical;
+pub mod case;
+pub mod case_view;
 pub mod claim;
 pub mod cursor;
 pub mod differing;
@@ -12,9 +15,13 @@ pub mod fingerprint;
 pub mod ids;
 pub mod json;
 pub mod key;
+pub mod masked;
+pub mod operation;
 pub mod order;
 pub mod order_request;
 pub mod org;
+pub mod payment;
+pub mod question;
 pub mod reply;
 pub mod scope;
 pub mod sealed;

@@ -3,6 +3,7 @@
 use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::order_request::OrderRequest;
 use crate::domain::org::spelled;
+use crate::domain::payment::{PaymentSummary, StepSummary};
 use time::OffsetDateTime;
 
 /// Where an order stands.
@@ -54,6 +55,10 @@ pub struct Order {
     pub created_at: OffsetDateTime,
     /// When it last changed, to the microsecond.
     pub updated_at: OffsetDateTime,
+    /// Its newest attempt to be paid; `None` until there is one.
+    pub payment: Option<PaymentSummary>,
+    /// What is done and what is pending, oldest first.
+    pub steps: Vec<StepSummary>,
 }
 
 impl Order {
@@ -71,6 +76,8 @@ impl Order {
             version: 1,
             created_at: now,
             updated_at: now,
+            payment: None,
+            steps: Vec::new(),
             request,
         }
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use time::OffsetDateTime;
 use time::format_description::FormatItem;
 use time::macros::format_description;
+use uuid::Uuid;
 
 /// RFC 3339 in UTC, always with six digits of a second, so that one moment has one spelling.
 const TIMESTAMP: &[FormatItem<'static>] =
@@ -27,11 +28,14 @@ pub struct StoredReply {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReplyHeaders {
     /// Where the order is.
-    #[serde(rename = "Location")]
-    pub location: String,
+    #[serde(rename = "Location", default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
     /// Its entity tag at that time.
-    #[serde(rename = "ETag")]
-    pub etag: String,
+    #[serde(rename = "ETag", default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// The media type, where it is not `application/json`.
+    #[serde(rename = "Content-Type", default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
 }
 
 /// Writes a moment as the API does.
@@ -50,11 +54,45 @@ pub fn location(order_id: OrderId) -> String {
 /// The first answer to a new order: 201.
 #[must_use]
 pub fn created(order: &Order) -> StoredReply {
+    StoredReply { status: 201, headers: headers(order), body: body(order) }
+}
+
+/// An order as it stands, as an answer with a status of its own.
+#[must_use]
+pub fn shown(order: &Order, status: u16) -> StoredReply {
+    StoredReply { status, headers: headers(order), body: body(order) }
+}
+
+/// Code and title of the answer to an order whose payment was refused.
+pub const DECLINED: (&str, &str) = ("payment_declined", "The payment was declined");
+
+/// The answer to an order whose payment was refused for good: 402, a problem document (RFC 9457). It is stored like any
+/// other, so its `request_id` is that of the request that learned of the refusal.
+#[must_use]
+pub fn declined(order: &Order, code: &str, request_id: Uuid) -> StoredReply {
+    let (kind, title) = DECLINED;
+    let document = serde_json::json!({
+        "type": format!("/problems/{kind}"),
+        "title": title,
+        "status": 402,
+        "detail": format!("The payment was refused ({code}). The order exists and can be paid by another attempt."),
+        "code": kind,
+        "request_id": request_id,
+        "retryable": false,
+        "executed": "yes",
+        "safe_new_key": true,
+        "order_id": order.order_id,
+    });
+    let content_type = Some("application/problem+json".to_owned());
     StoredReply {
-        status: 201,
-        headers: ReplyHeaders { location: location(order.order_id), etag: order.etag() },
-        body: body(order),
+        status: 402,
+        headers: ReplyHeaders { content_type, ..headers(order) },
+        body: document.to_string().into_bytes(),
     }
+}
+
+fn headers(order: &Order) -> ReplyHeaders {
+    ReplyHeaders { location: Some(location(order.order_id)), etag: Some(order.etag()), content_type: None }
 }
 
 /// An order as the API shows it. The same order gives the same bytes.
@@ -77,10 +115,8 @@ pub struct OrderView<'a> {
     amount: i64,
     amount_refunded: i64,
     lines: Vec<LineView<'a>>,
-    /// No attempt exists without a payment.
-    payment: Option<()>,
-    /// No step begins before a payment.
-    steps: [(); 0],
+    payment: Option<PaymentView<'a>>,
+    steps: Vec<StepView<'a>>,
     metadata: BTreeMap<&'a str, &'a str>,
     created_at: String,
     updated_at: String,
@@ -90,6 +126,20 @@ pub struct OrderView<'a> {
 struct CustomerView<'a> {
     reference: &'a str,
     email: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct PaymentView<'a> {
+    status: &'static str,
+    gateway: &'a str,
+    gateway_reference: Option<&'a str>,
+    attempt: i32,
+}
+
+#[derive(Debug, Serialize)]
+struct StepView<'a> {
+    kind: &'a str,
+    state: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -125,8 +175,13 @@ impl<'a> OrderView<'a> {
             amount: order.amount,
             amount_refunded: order.amount_refunded,
             lines: lines.collect(),
-            payment: None,
-            steps: [],
+            payment: order.payment.as_ref().map(|payment| PaymentView {
+                status: payment.state.as_str(),
+                gateway: &payment.gateway,
+                gateway_reference: payment.reference.as_deref(),
+                attempt: payment.attempt,
+            }),
+            steps: order.steps.iter().map(|step| StepView { kind: &step.kind, state: &step.state }).collect(),
             metadata: metadata.map(|(name, value)| (name.as_str(), value.as_str())).collect(),
             created_at: timestamp(order.created_at),
             updated_at: timestamp(order.updated_at),

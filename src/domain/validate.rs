@@ -1,6 +1,7 @@
 //! Reads a request for an order out of JSON and finds everything that is wrong with it, each with its JSON pointer
 //! (RFC 6901), so that a client can mend all of it at once.
 
+use crate::domain::case::Decision;
 use crate::domain::fields::{Errors, FieldError, Fields, Text};
 use crate::domain::json::Json;
 use crate::domain::order_request::{Customer, Line, MAX_AMOUNT, OrderRequest};
@@ -14,18 +15,21 @@ pub const MAX_METADATA: usize = 50;
 /// At most this many errors are listed; more would help nobody.
 pub const MAX_ERRORS: usize = 100;
 
-/// Why a request cannot become an order.
+/// A request that keeps the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Invalid {
-    /// It breaks the rules at these places (at least one, at most [`MAX_ERRORS`]).
-    Fields(Vec<FieldError>),
-    /// It is well formed and asks for a payment, which this organisation cannot take.
-    PaymentNotConfigured,
+pub struct Valid {
+    /// What is ordered.
+    pub request: OrderRequest,
+    /// What it is to be paid with, if it is.
+    pub method: Option<String>,
 }
 
 const REFERENCE: Text = Text { min: 1, max: 64 };
 const CUSTOMER_REFERENCE: Text = Text { min: 1, max: 255 };
 const EMAIL: Text = Text { min: 3, max: 254 };
+const METHOD: Text = Text { min: 1, max: 255 };
+const DECISION: Text = Text { min: 1, max: 40 };
+const REASON: Text = Text { min: 1, max: 2_000 };
 const SKU: Text = Text { min: 1, max: 64 };
 const DESCRIPTION: Text = Text { min: 0, max: 500 };
 const METADATA_NAME: Text = Text { min: 1, max: 40 };
@@ -36,19 +40,17 @@ const CURRENCY: Text = Text { min: 3, max: 3 };
 ///
 /// # Errors
 ///
-/// [`Invalid`] with every place that is wrong.
-pub fn validate(body: &Json) -> Result<OrderRequest, Invalid> {
+/// Every place that is wrong: at least one, at most [`MAX_ERRORS`].
+pub fn validate(body: &Json) -> Result<Valid, Vec<FieldError>> {
     let mut errors = Errors::default();
-    let request = read(body, &mut errors);
-    match request {
-        Some((request, false)) if errors.is_empty() => Ok(request),
-        Some((_, true)) if errors.is_empty() => Err(Invalid::PaymentNotConfigured),
-        _ => Err(Invalid::Fields(errors.into_list(MAX_ERRORS))),
+    match read(body, &mut errors) {
+        Some(valid) if errors.is_empty() => Ok(valid),
+        _ => Err(errors.into_list(MAX_ERRORS)),
     }
 }
 
-/// The request, and whether it asks for a payment. `None` only after an error was noted.
-fn read(body: &Json, errors: &mut Errors) -> Option<(OrderRequest, bool)> {
+/// `None` only after an error was noted.
+fn read(body: &Json, errors: &mut Errors) -> Option<Valid> {
     let mut fields = Fields::of(body, "", errors)?;
     let order_reference = fields.optional("order_reference", |value, at, errors| REFERENCE.read(value, at, errors));
     let customer = fields.required("customer", read_customer);
@@ -71,7 +73,11 @@ fn read(body: &Json, errors: &mut Errors) -> Option<(OrderRequest, bool)> {
     } else if expected.flatten().is_some_and(|expected| expected != amount) {
         errors.add("/expected_amount", "is not the sum of quantity times unit_amount over the lines");
     }
-    Some((request, payment.flatten().is_some()))
+    let method = payment.flatten();
+    if method.is_some() && amount == 0 {
+        errors.add("/payment", "there is nothing to pay: the sum of the lines is 0");
+    }
+    Some(Valid { request, method })
 }
 
 fn read_customer(value: &Json, at: &str, errors: &mut Errors) -> Option<Customer> {
@@ -146,11 +152,77 @@ fn read_amount(value: &Json, at: &str, errors: &mut Errors) -> Option<i64> {
     errors.integer(value, at, 0, MAX_AMOUNT)
 }
 
-fn read_payment(value: &Json, at: &str, errors: &mut Errors) -> Option<()> {
-    let mut fields = Fields::of(value, at, errors)?;
-    let method = fields.required("method", |value, at, errors| CUSTOMER_REFERENCE.read(value, at, errors));
+/// Checks a body against the rules of `POST /v1/orders/{order_id}/payments`; gives the payment method.
+///
+/// # Errors
+///
+/// Every place that is wrong.
+pub fn validate_payment(body: &Json) -> Result<String, Vec<FieldError>> {
+    let mut errors = Errors::default();
+    let method = read_payment(body, "", &mut errors);
+    method.filter(|_| errors.is_empty()).ok_or_else(|| errors.into_list(MAX_ERRORS))
+}
+
+/// Checks a body against the rules of `POST /v1/orders/{order_id}/cancel`: an empty object.
+///
+/// # Errors
+///
+/// Every place that is wrong.
+pub fn validate_cancel(body: &Json) -> Result<(), Vec<FieldError>> {
+    let mut errors = Errors::default();
+    if let Some(fields) = Fields::of(body, "", &mut errors) {
+        fields.refuse_others();
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors.into_list(MAX_ERRORS)) }
+}
+
+/// A person's decision, as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedDecision {
+    /// What.
+    pub decision: Decision,
+    /// Why.
+    pub reason: String,
+    /// What was seen.
+    pub proof: Option<String>,
+}
+
+/// Checks a body against the rules of `POST /v1/reconciliation-cases/{case_id}/decisions`.
+///
+/// # Errors
+///
+/// Every place that is wrong.
+pub fn validate_decision(body: &Json) -> Result<AskedDecision, Vec<FieldError>> {
+    let mut errors = Errors::default();
+    let asked = read_decision(body, &mut errors);
+    asked.filter(|_| errors.is_empty()).ok_or_else(|| errors.into_list(MAX_ERRORS))
+}
+
+fn read_decision(body: &Json, errors: &mut Errors) -> Option<AskedDecision> {
+    let mut fields = Fields::of(body, "", errors)?;
+    let decision = fields.required("decision", |value, at, errors| {
+        let text = DECISION.read(value, at, errors)?;
+        let decision = Decision::parse(&text);
+        if decision.is_none() {
+            errors.add(at, format!("must be one of {}", Decision::ALL.join(", ")));
+        }
+        decision
+    });
+    let reason = fields.required("reason", |value, at, errors| REASON.read(value, at, errors));
+    let proof = fields.optional("proof", |value, at, errors| REASON.read(value, at, errors)).flatten();
     fields.refuse_others();
-    method.map(|_| ())
+    let asked = AskedDecision { decision: decision?, reason: reason?, proof };
+    if asked.decision == Decision::MarkDone && asked.proof.is_none() {
+        errors.add("/proof", "is required to mark something as done");
+    }
+    Some(asked)
+}
+
+fn read_payment(value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
+    let mut fields = Fields::of(value, at, errors)?;
+    let method = fields.required("method", |value, at, errors| METHOD.read(value, at, errors));
+    fields.refuse_others();
+    method
 }
 
 fn read_metadata(value: &Json, at: &str, errors: &mut Errors) -> Option<BTreeMap<String, String>> {

@@ -9,7 +9,7 @@ pub fn policy(origins: &[String]) -> Cors {
     let policy = Cors::default()
         .allowed_methods([Method::GET, Method::HEAD, Method::POST])
         .allowed_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::IF_NONE_MATCH])
-        .allowed_header("Idempotency-Key")
+        .allowed_headers(["Idempotency-Key", "Prefer"])
         .expose_headers([header::LOCATION, header::ETAG, header::RETRY_AFTER, header::LINK])
         .expose_headers(["Request-Id", "Idempotent-Replayed", "Idempotent-Original-Status"])
         .expose_headers(["Idempotency-Key", "Idempotency-Expires", "Idempotency-Mismatch"])

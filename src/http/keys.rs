@@ -23,7 +23,7 @@ struct View<'a> {
     created_at: String,
     completed_at: Option<String>,
     expires_at: Option<String>,
-    /// Work that takes longer than its statement has a lease; an order without payment has none.
+    /// A charge has a lease while somebody works on it; an order without payment has none.
     lease_until: Option<String>,
     attempts: u32,
 }
@@ -40,6 +40,7 @@ pub async fn get(app: Use, request: HttpRequest) -> Result<HttpResponse, Problem
 }
 
 fn view<'a>(found: &FoundClaim, key: &'a IdempotencyKey) -> View<'a> {
+    let work = found.work.as_ref();
     View {
         object: "idempotency_key",
         idempotency_key: key.as_str(),
@@ -49,7 +50,7 @@ fn view<'a>(found: &FoundClaim, key: &'a IdempotencyKey) -> View<'a> {
         created_at: timestamp(found.created_at),
         completed_at: found.completed_at.map(timestamp),
         expires_at: found.expires_at.map(timestamp),
-        lease_until: None,
-        attempts: 1,
+        lease_until: work.and_then(|work| work.lease_until).map(timestamp),
+        attempts: work.map_or(1, |work| work.attempts),
     }
 }

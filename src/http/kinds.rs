@@ -8,6 +8,8 @@ use serde::Serialize;
 pub enum Executed {
     /// Certainly not.
     No,
+    /// It had.
+    Yes,
     /// Nobody knows yet; the same request under the same key tells.
     Unknown,
 }
@@ -28,7 +30,7 @@ pub struct Kind {
     /// Whether the request had its effect.
     #[serde(skip)]
     pub executed: Executed,
-    /// Whether a client may start afresh under a new key: only where no order can have been made under the old one.
+    /// Whether a client may start afresh under a new key: only where nothing was done under the old one that costs anything.
     #[serde(skip)]
     pub safe_new_key: bool,
 }
@@ -65,11 +67,14 @@ kinds! {
         "Send exactly one Idempotency-Key line of 1 to 255 visible ASCII characters."
         retryable false executed No safe_new_key true;
     PAYMENT_NOT_CONFIGURED = "payment_not_configured" 400 "Payment is not configured"
-        "This server takes no payment. Leave out the member payment."
+        "This organisation has no payment gateway."
         retryable false executed No safe_new_key false;
     UNAUTHENTICATED = "unauthenticated" 401 "Not authenticated"
         "Send the header Authorization: Bearer with a valid API key."
         retryable false executed No safe_new_key false;
+    PAYMENT_DECLINED = "payment_declined" 402 "The payment was declined"
+        "The gateway refused the payment. The order exists and can be paid by another attempt."
+        retryable false executed Yes safe_new_key true;
     SCOPE_MISSING = "scope_missing" 403 "The API key lacks a scope"
         "The API key is valid and may not do this. Use a key with the scope that the operation needs."
         retryable false executed No safe_new_key false;
@@ -87,6 +92,12 @@ kinds! {
         retryable true executed No safe_new_key false;
     ORDER_REFERENCE_TAKEN = "order_reference_taken" 409 "An order with this reference exists"
         "Your organisation has an order with this order_reference, made under another key; order_id names it."
+        retryable false executed No safe_new_key false;
+    PAYMENT_NOT_POSSIBLE = "payment_not_possible" 409 "The order cannot be paid now"
+        "An attempt to pay it is unsettled or has succeeded, it is cancelled or to be cancelled, or there is nothing to pay. Look at the order."
+        retryable false executed No safe_new_key false;
+    CASE_RESOLVED = "case_resolved" 409 "The case is resolved"
+        "Somebody decided this case under another key. Look at the case."
         retryable false executed No safe_new_key false;
     LENGTH_REQUIRED = "length_required" 411 "Content-Length is required"
         "Send the body with Content-Length and without Transfer-Encoding."

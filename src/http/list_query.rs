@@ -30,16 +30,8 @@ pub struct ListQuery {
 /// `invalid_request` for an unknown, repeated or malformed parameter.
 pub fn parse(query: &str) -> Result<ListQuery, Problem> {
     let mut parsed = ListQuery { limit: DEFAULT_LIMIT, cursor: Cursor::START, filter: OrderFilter::default() };
-    let mut seen = Vec::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (name, value) = (decode(name), decode(value));
-        let name = name.as_deref().and_then(known).ok_or_else(unknown)?;
-        if seen.contains(&name) {
-            return Err(Problem::parameter(name, "must be given once"));
-        }
-        seen.push(name);
-        let value = value.ok_or_else(|| Problem::parameter(name, "must be percent-encoded UTF-8"))?;
+    for pair in Pairs::of(query, &NAMES) {
+        let (name, value) = pair?;
         parsed.set(name, value)?;
     }
     Ok(parsed)
@@ -47,14 +39,44 @@ pub fn parse(query: &str) -> Result<ListQuery, Problem> {
 
 const NAMES: [&str; 6] = ["limit", "cursor", "status", "order_reference", "customer_reference", "needs_reconciliation"];
 
-fn known(name: &str) -> Option<&'static str> {
-    NAMES.into_iter().find(|known| *known == name)
+/// The parameters of a query, each known and given once.
+pub struct Pairs<'a> {
+    rest: std::str::Split<'a, char>,
+    names: &'static [&'static str],
+    seen: Vec<&'static str>,
 }
 
-/// The unknown name is the client's text and is not repeated.
-fn unknown() -> Problem {
-    Problem::new(&INVALID_REQUEST)
-        .detail(format!("There is an unknown query parameter. Known are {}.", NAMES.join(", ")))
+impl<'a> Pairs<'a> {
+    /// Of a query that may have these parameters.
+    #[must_use]
+    pub fn of(query: &'a str, names: &'static [&'static str]) -> Self {
+        Self { rest: query.split('&'), names, seen: Vec::new() }
+    }
+
+    fn read(&mut self, pair: &str) -> Result<(&'static str, String), Problem> {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = decode(name).and_then(|name| self.names.iter().copied().find(|known| *known == name));
+        // The unknown name is the client's text and is not repeated.
+        let name = name.ok_or_else(|| {
+            let known = self.names.join(", ");
+            Problem::new(&INVALID_REQUEST).detail(format!("There is an unknown query parameter. Known are {known}."))
+        })?;
+        if self.seen.contains(&name) {
+            return Err(Problem::parameter(name, "must be given once"));
+        }
+        self.seen.push(name);
+        let value = decode(value).ok_or_else(|| Problem::parameter(name, "must be percent-encoded UTF-8"))?;
+        Ok((name, value))
+    }
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = Result<(&'static str, String), Problem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let pair = self.rest.find(|pair| !pair.is_empty())?;
+        Some(self.read(pair))
+    }
 }
 
 /// Decodes a name or value of `application/x-www-form-urlencoded`; `None` unless it is UTF-8.
@@ -63,15 +85,22 @@ fn decode(text: &str) -> Option<String> {
     percent_decode_str(&text).decode_utf8().ok().map(std::borrow::Cow::into_owned)
 }
 
+/// A page's size.
+///
+/// # Errors
+///
+/// `invalid_request`.
+pub fn limit(value: &str) -> Result<u8, Problem> {
+    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+    let limit = value.parse().ok().filter(|limit| digits && (1..=MAX_LIMIT).contains(limit));
+    limit.ok_or_else(|| Problem::parameter("limit", "must be an integer from 1 to 100"))
+}
+
 impl ListQuery {
     fn set(&mut self, name: &'static str, value: String) -> Result<(), Problem> {
         let filter = &mut self.filter;
         match name {
-            "limit" => {
-                let digits = value.bytes().all(|byte| byte.is_ascii_digit());
-                let limit = value.parse().ok().filter(|limit| digits && (1..=MAX_LIMIT).contains(limit));
-                self.limit = limit.ok_or_else(|| Problem::parameter(name, "must be an integer from 1 to 100"))?;
-            }
+            "limit" => self.limit = limit(&value)?,
             "cursor" => {
                 let cursor = Cursor::decode(&value);
                 self.cursor = cursor.ok_or_else(|| Problem::parameter(name, "must be a next_cursor of this list"))?;
@@ -113,7 +142,11 @@ impl ListQuery {
 }
 
 /// A text of 1 to `max` characters. U+0000 is in no order, and PostgreSQL refuses it.
-fn text(name: &'static str, value: String, max: usize) -> Result<String, Problem> {
+///
+/// # Errors
+///
+/// `invalid_request`.
+pub fn text(name: &'static str, value: String, max: usize) -> Result<String, Problem> {
     let length = Text { min: 1, max };
     if length.fits(&value) && !value.contains('\0') {
         return Ok(value);

@@ -5,17 +5,21 @@
 mod answer;
 mod body;
 mod caller;
+mod case_query;
+mod cases;
 mod connection;
 pub mod cors;
 mod docs;
 mod docs_page;
 mod health;
 mod key_header;
+mod keyed;
 mod keys;
 pub mod kinds;
 mod list_query;
 mod observe;
 mod orders;
+mod payments;
 mod problem;
 pub mod server;
 
@@ -44,6 +48,11 @@ fn table() -> Vec<Entry> {
             vec![(Method::POST, web::post().to(orders::create)), (Method::GET, get().to(orders::list))],
         ),
         entry("/v1/orders/{order_id}", vec![(Method::GET, get().to(orders::get))]),
+        entry("/v1/orders/{order_id}/payments", vec![(Method::POST, web::post().to(payments::pay))]),
+        entry("/v1/orders/{order_id}/cancel", vec![(Method::POST, web::post().to(payments::cancel))]),
+        entry("/v1/reconciliation-cases", vec![(Method::GET, get().to(cases::list))]),
+        entry("/v1/reconciliation-cases/{case_id}", vec![(Method::GET, get().to(cases::get))]),
+        entry("/v1/reconciliation-cases/{case_id}/decisions", vec![(Method::POST, web::post().to(cases::decide))]),
         entry("/v1/idempotency-keys/{idempotency_key}", vec![(Method::GET, get().to(keys::get))]),
         entry("/healthz", vec![(Method::GET, get().to(health::health))]),
         entry("/readyz", vec![(Method::GET, get().to(health::ready))]),

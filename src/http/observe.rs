@@ -21,6 +21,10 @@ use uuid::Uuid;
 
 /// Bytes of all header names and values together.
 const MAX_HEADERS: usize = 16 * 1024;
+/// The id of the request being answered, for handlers that store it.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestId(pub Uuid);
+
 /// The header that names this very request, for support.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
@@ -37,6 +41,7 @@ pub async fn observe<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let started = Instant::now();
     let request_id = Uuid::now_v7();
+    request.extensions_mut().insert(RequestId(request_id));
     let method = method_name(request.method());
     let last = connection::is_last(&request);
     let unread = last.then(|| request.take_payload());

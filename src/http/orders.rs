@@ -1,6 +1,6 @@
 //! `/v1/orders`.
 
-use crate::app::create_order::{CreateOrder, create_order};
+use crate::app::create_order::create_order;
 use crate::app::error::AppError;
 use crate::app::inspect;
 use crate::app::list_orders::list_orders;
@@ -10,36 +10,18 @@ use crate::domain::ids::OrderId;
 use crate::domain::reply::{self, OrderView};
 use crate::domain::scope::Scope;
 use crate::http::problem::Problem;
-use crate::http::{Use, answer, body, caller, key_header, list_query};
+use crate::http::{Use, caller, keyed, list_query};
 use actix_web::http::header::{self, ContentType};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Serialize;
 
 /// `POST /v1/orders`: once for each key, however often it is sent.
 ///
-/// The order of the checks is part of the contract: who asks, whether they may, the key, the body's form, its content.
+/// The order of the checks is part of the contract: those of [`keyed::read`], then the body's content.
 pub async fn create(app: Use, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
-    let deadline = Deadline::of_request();
-    let caller = caller::require(&app, &request, Scope::OrdersWrite, deadline).await?;
-    // The body's time is the client's own; ours goes on after it, with what is left.
-    let left = deadline.left();
-    let key = key_header::require(&request)?;
-    let body = body::read(&request, payload).await?;
-    let command = CreateOrder {
-        org: caller.org,
-        key: key.clone(),
-        method: "POST",
-        path: request.uri().path().to_owned(),
-        query: request.uri().query().map(str::to_owned),
-        body,
-    };
-    let work = {
-        let app = app.get_ref().clone();
-        async move { create_order(&app, &command, Deadline::after(left)).await }
-    };
-    // A panic in there is the only way to lose the result; whether the statement ran is then not known.
-    let result = app.detached(work).await.unwrap_or(Err(AppError::OutcomeUnknown));
-    Ok(answer::render(result?, &key))
+    let keyed = keyed::read(&app, &request, payload, Scope::OrdersWrite).await?;
+    keyed::respond(&app, &keyed, |app, command, deadline| async move { create_order(&app, &command, deadline).await })
+        .await
 }
 
 /// `GET /v1/orders/{order_id}`.

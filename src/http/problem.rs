@@ -5,8 +5,9 @@ use crate::domain::ids::OrderId;
 use crate::domain::json::JsonError;
 use crate::domain::reply;
 use crate::http::kinds::{
-    Executed, IDEMPOTENCY_KEY_REUSED, INTERNAL_ERROR, INVALID_REQUEST, Kind, NOT_FOUND, ORDER_REFERENCE_TAKEN,
-    OUTCOME_UNKNOWN, PAYMENT_NOT_CONFIGURED, RATE_LIMITED, REQUEST_IN_FLIGHT, UNAUTHENTICATED, UNAVAILABLE,
+    CASE_RESOLVED, Executed, IDEMPOTENCY_KEY_REUSED, INTERNAL_ERROR, INVALID_REQUEST, Kind, NOT_FOUND,
+    ORDER_REFERENCE_TAKEN, OUTCOME_UNKNOWN, PAYMENT_NOT_CONFIGURED, PAYMENT_NOT_POSSIBLE, RATE_LIMITED,
+    REQUEST_IN_FLIGHT, UNAUTHENTICATED, UNAVAILABLE,
 };
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -184,6 +185,8 @@ impl From<AppError> for Problem {
                 Self { differing: Some(differing), ..problem }
             }
             AppError::RateLimited { retry_after_seconds } => Self::new(&RATE_LIMITED).retry_after(retry_after_seconds),
+            AppError::PaymentNotPossible => Self::new(&PAYMENT_NOT_POSSIBLE),
+            AppError::CaseResolved => Self::new(&CASE_RESOLVED),
             AppError::NotFound => Self::new(&NOT_FOUND),
             AppError::Unavailable => Self::new(&UNAVAILABLE).retry_after(1),
             AppError::OutcomeUnknown => Self::new(&OUTCOME_UNKNOWN).retry_after(1),

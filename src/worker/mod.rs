@@ -3,18 +3,37 @@
 use crate::app::App;
 use crate::app::clean_up::{DEFAULT_BATCH, clean_up};
 use crate::app::key_cache::write_last_used;
+use crate::app::recover_due::Recovery;
 use rand::Rng;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 const CLEAN_UP_EVERY: Duration = Duration::from_mins(1);
+/// How soon after its time an effect is looked at.
+const RECOVER_EVERY: Duration = Duration::from_millis(500);
 const LAST_USED_EVERY: Duration = Duration::from_secs(15);
 
 /// Runs the jobs that some process has to run, until `stop` is cancelled. Any number of processes may.
 pub async fn run(app: App, stop: CancellationToken) {
+    tokio::join!(remove_expired(&app, stop.clone()), settle_due(&app, stop));
+}
+
+/// Effects in hand are finished in the end: each is bounded by its lease.
+async fn settle_due(app: &App, stop: CancellationToken) {
+    let recovery = Recovery::new(app.clone());
+    let mut beat = Beat::new(RECOVER_EVERY, stop);
+    while beat.next().await {
+        if let Err(error) = recovery.begin_due().await {
+            tracing::warn!(%error, "recovery has to wait");
+        }
+    }
+    recovery.finished().await;
+}
+
+async fn remove_expired(app: &App, stop: CancellationToken) {
     let mut beat = Beat::new(CLEAN_UP_EVERY, stop.clone());
     while beat.next().await {
-        match clean_up(&app, DEFAULT_BATCH, &stop).await {
+        match clean_up(app, DEFAULT_BATCH, &stop).await {
             Ok(cleaned) => {
                 for each in cleaned.iter().filter(|each| each.keys > 0) {
                     tracing::info!(org_id = each.org_id.0, keys = each.keys, "expired keys removed");

@@ -4,9 +4,10 @@ mod provoke;
 mod startup;
 
 use crate::support::app::{TestOrg, make_org, new_org};
-use crate::support::postgres;
+use crate::support::payments::{GATEWAY_SECRET, SECRET_KEY, World};
 use crate::support::process::{Program, Running};
 use crate::support::proxy::Proxy;
+use crate::support::{payments, postgres};
 use ichido::clock::Clock;
 use ichido::db::orgs::NewOrg;
 use reqwest::{Client, Method};
@@ -44,12 +45,13 @@ struct Watched {
     limited: TestOrg,
     reader: String,
     codes: BTreeSet<String>,
+    world: World,
 }
 
 impl Watched {
     async fn start() -> Self {
         let direct = postgres::database().await;
-        let app = ichido::startup::app(&direct, 1, Clock::System).unwrap();
+        let app = ichido::startup::app(&direct, 1, Clock::System, payments::settings()).unwrap();
         let org = make_org(&app, new_org()).await;
         let limited = make_org(&app, NewOrg { new_claims_per_second: Some(1), ..new_org() }).await;
         let scopes = [ichido::domain::scope::Scope::OrdersRead];
@@ -59,10 +61,22 @@ impl Watched {
         let proxy = Proxy::start().await;
         let url = proxy.url(&direct).expose_secret().replace("ichido@", &format!("ichido:{PASSWORD}@"));
         let program = Program::serve(&SecretString::from(url), "127.0.0.1:0").env("RUST_LOG", "trace");
+        let program = program.env("ICHIDO_SECRET_KEY", SECRET_KEY);
         let mut running = program.env("ICHIDO_DATABASE_POOL", "2").start();
         let base = running.base().await;
         let client = Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
-        Self { proxy, direct, running, base, client, org, limited, reader, codes: BTreeSet::new() }
+        Self {
+            proxy,
+            direct,
+            running,
+            base,
+            client,
+            org,
+            limited,
+            reader,
+            codes: BTreeSet::new(),
+            world: World::start(),
+        }
     }
 
     /// A body with the canary in every value that can hold it.
@@ -114,6 +128,14 @@ impl Watched {
         self.look_at(response).await
     }
 
+    /// A keyed `POST` of anything, its answer looked at.
+    async fn command(&mut self, path: &str, key: &str, body: &Value) -> u16 {
+        let request = self.client.post(format!("{}{path}", self.base)).bearer_auth(&self.org.token);
+        let request = request.header("Idempotency-Key", format!("{CANARY}-{key}"));
+        let response = request.json(body).send().await.unwrap();
+        self.look_at(response).await
+    }
+
     /// Holds an answer to the promise. An order's own data belongs in the answer that tells of the order, and a key in
     /// its echo; nothing of what was sent belongs in a problem.
     async fn look_at(&mut self, response: reqwest::Response) -> u16 {
@@ -133,7 +155,8 @@ impl Watched {
 
     fn assert_clean(&self, text: &str, values_too: bool, what: &str) {
         let tokens = [&self.org.token, &self.limited.token, &self.reader];
-        let secrets = tokens.iter().filter_map(|token| token.rsplit('_').next()).chain([PASSWORD]);
+        let secrets =
+            tokens.iter().filter_map(|token| token.rsplit('_').next()).chain([PASSWORD, SECRET_KEY, GATEWAY_SECRET]);
         let planted = values_too.then_some(CANARY).into_iter();
         // The contract's own documentation is the one text that may speak of such things.
         for word in secrets.chain(planted).chain(TRACES_OF_SQL) {

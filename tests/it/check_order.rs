@@ -79,7 +79,7 @@ async fn an_invalid_body_under_a_used_key_is_400_and_the_key_still_replays() {
     let invalid = app.post("K", &with("/currency", json!("yen"))).await;
     assert_eq!((invalid.status, invalid.code().as_str()), (400, "invalid_request"));
     let unpaid = app.post("K", &with("/payment", json!({ "method": "pm" }))).await;
-    assert_eq!((unpaid.status, unpaid.code().as_str()), (400, "payment_not_configured"));
+    assert_eq!((unpaid.status, unpaid.code().as_str()), (422, "idempotency_key_reused"));
     assert_eq!(app.post("K", &order_body()).await.body, first.body);
 }
 

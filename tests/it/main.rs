@@ -22,6 +22,7 @@ mod openapi;
 mod order_list;
 mod order_reads;
 mod order_reference;
+mod payments;
 mod processes;
 mod races;
 mod rate_limit;

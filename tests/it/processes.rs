@@ -6,7 +6,7 @@ mod signals;
 mod starts;
 
 use crate::support::app::{TestOrg, make_org, new_org, order_body};
-use crate::support::postgres;
+use crate::support::{payments, postgres};
 use ichido::clock::Clock;
 use ichido::startup;
 use reqwest::Client;
@@ -30,7 +30,7 @@ struct Seen {
 impl Prepared {
     async fn new() -> Self {
         let url = postgres::database().await;
-        let app = startup::app(&url, 1, Clock::System).unwrap();
+        let app = startup::app(&url, 1, Clock::System, payments::settings()).unwrap();
         let org = make_org(&app, new_org()).await;
         app.db.close();
         let client = Client::builder().timeout(Duration::from_secs(10)).build().unwrap();

@@ -51,7 +51,7 @@ async fn the_dump_sees_every_kind_of_change() {
         "CREATE INDEX x ON orders (org_id, amount) WHERE amount > 0",
         "ALTER TABLE api_keys DROP CONSTRAINT api_keys_org_id_fkey",
         "ALTER TABLE orgs ALTER org_id DROP IDENTITY",
-        "ALTER TABLE orders DROP CONSTRAINT orders_pkey",
+        "ALTER TABLE journal DROP CONSTRAINT journal_pkey",
         "DROP TABLE api_keys",
     ] {
         client.batch_execute(change).await.unwrap();

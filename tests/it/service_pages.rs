@@ -5,7 +5,7 @@ mod metrics;
 
 use crate::house_rules::source::root;
 use crate::support::app::{Answer, TestApp};
-use crate::support::contract;
+use crate::support::{contract, payments};
 use ichido::clock::Clock;
 use ichido::http::kinds::KINDS;
 use ichido::{http, startup};
@@ -79,7 +79,7 @@ async fn not_ready_without_a_database_and_that_soon() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     for port in [silent.local_addr().unwrap().port(), 1] {
         let url = SecretString::from(format!("postgres://nobody@127.0.0.1:{port}/nothing?sslmode=disable"));
-        let app = startup::app(&url, 2, Clock::System).unwrap();
+        let app = startup::app(&url, 2, Clock::System, payments::settings()).unwrap();
         let (server, address) = http::server::start(app, "127.0.0.1:0".parse().unwrap(), Vec::new()).unwrap();
         let handle = server.handle();
         tokio::spawn(server);

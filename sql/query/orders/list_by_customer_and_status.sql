@@ -5,7 +5,7 @@
 -- $1 org_id, $2 order_id of the cursor, $3 limit, $4 status, $5 needs_reconciliation, $6 customer_reference
 SELECT
     org_id, order_id, currency, amount, amount_refunded, status, needs_reconciliation, version,
-    request, created_at, updated_at
+    request, created_at, updated_at, payment_attempt, payment_provider, payment_reference, payment_state, steps
 FROM orders
 WHERE org_id = $1
     AND order_id < $2

@@ -1,10 +1,11 @@
 //! Every kind of problem once, with canaries in everything that is sent.
 
 use super::{CANARY, Watched};
-use crate::support::postgres;
 use crate::support::proxy::{At, Fault, Mode};
 use crate::support::raw::{Raw, RawAnswer};
 use crate::support::wait::until;
+use crate::support::{payments, postgres};
+use ichido::clock::Clock;
 use reqwest::Method;
 use rustix::process::Signal;
 use serde_json::json;
@@ -72,6 +73,37 @@ async fn conditions(watched: &mut Watched) {
     );
     assert_eq!(sql.execute(&running, &[]).await.unwrap(), 1);
     assert_eq!(watched.post("running", &Watched::body()).await, 409);
+}
+
+/// What can go wrong with money.
+async fn payments(watched: &mut Watched) {
+    let app = ichido::startup::app(&watched.direct, 1, Clock::System, payments::settings()).unwrap();
+    payments::use_gateway(&app, &watched.org, &watched.world.stripe()).await;
+    let paid = |method: &str| {
+        let mut body = Watched::other_body();
+        body["payment"] = json!({ "method": method });
+        body
+    };
+    assert_eq!(watched.post("refused", &paid(CANARY)).await, 402);
+    assert_eq!(watched.post("refused", &paid(CANARY)).await, 402);
+    assert_eq!(watched.post("paid", &paid("pm_card_visa")).await, 201);
+    let sql = postgres::connect(&watched.direct).await;
+    let query = format!("SELECT order_id::text FROM idempotency_keys WHERE idempotency_key = '{CANARY}-paid'");
+    let order: String = sql.query_one(&query, &[]).await.unwrap().get(0);
+    let pay = format!("/v1/orders/{order}/payments");
+    assert_eq!(watched.command(&pay, "again", &json!({ "method": CANARY })).await, 409);
+    assert_eq!(watched.command(&pay, "wrong", &json!({ "method": [CANARY] })).await, 400);
+    assert_eq!(watched.command(&format!("/v1/orders/{order}/cancel"), "wrong", &json!([CANARY])).await, 400);
+    assert_eq!(watched.post("unpaid", &Watched::other_body()).await, 201);
+    let query = format!("SELECT order_id::text FROM idempotency_keys WHERE idempotency_key = '{CANARY}-unpaid'");
+    let order: String = sql.query_one(&query, &[]).await.unwrap().get(0);
+    let decide =
+        format!("/v1/reconciliation-cases/{}/decisions", payments::open_case(&sql, &watched.org, &order).await);
+    let decision = |reason: &str| json!({ "decision": "mark_not_done", "reason": reason });
+    assert_eq!(watched.command(&decide, "undecided", &json!({ "decision": CANARY, "reason": CANARY })).await, 400);
+    assert_eq!(watched.command(&decide, "decided", &decision("seen")).await, 200);
+    assert_eq!(watched.command(&decide, "late", &decision(CANARY)).await, 409);
+    app.db.close();
 }
 
 /// A request by hand whose body begins like this and has no end.
@@ -142,6 +174,7 @@ async fn no_answer_and_no_log_line_holds_a_secret_a_value_or_sql() {
         reqwest::get(format!("{}/readyz", watched.base)).await.unwrap().status() == 200
     })
     .await;
+    payments(&mut watched).await;
     for path in ["/metrics", "/readyz", "/v1/orders", &format!("/v1/idempotency-keys/{CANARY}-K")] {
         let status = watched.call(Method::GET, path).await;
         assert_eq!(status, 200, "{path}");

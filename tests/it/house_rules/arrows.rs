@@ -9,15 +9,24 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("domain", &["domain"]),
     ("metrics", &[]),
     ("clock", &[]),
-    ("config", &[]),
+    // Settings are made of what they are for.
+    ("config", &["app::gateways::PaymentSettings", "domain"]),
     ("telemetry", &[]),
     ("gateway", &["gateway", "domain"]),
     ("db", &["db", "domain", "metrics"]),
-    ("app", &["app", "clock", "db", "domain", "metrics"]),
+    ("app", &["app", "clock", "db", "domain", "gateway", "metrics"]),
     // Of the database, the edge sees the moment by which a request ends, what `/readyz` tells, and the shape of a filter.
     (
         "http",
-        &["http", "app", "domain", "db::deadline::Deadline", "db::migrate::SchemaState", "db::orders::OrderFilter"],
+        &[
+            "http",
+            "app",
+            "domain",
+            "db::deadline::Deadline",
+            "db::migrate::SchemaState",
+            "db::cases::CaseFilter",
+            "db::orders::OrderFilter",
+        ],
     ),
     ("worker", &["app"]),
     ("embedded", &[]),

@@ -3,6 +3,7 @@
 use crate::openapi::Operation;
 use crate::openapi::operations::Known;
 use crate::support::app::{TestApp, new_org};
+use crate::support::payments::World;
 use ichido::domain::api_key::{ApiKey, RANDOM_LENGTH};
 use ichido::domain::org::Mode;
 use ichido::domain::scope::Scope;
@@ -28,13 +29,13 @@ fn every_operation_that_needs_a_key_names_its_scope() {
             }
         }
     }
-    assert!(guarded >= 4);
+    assert!(guarded >= 9);
 }
 
 #[tokio::test]
 async fn a_key_is_asked_for_exactly_where_the_contract_says() {
-    let app = TestApp::start().await;
-    let known = Known::new(&app, &app.org.token).await;
+    let (app, world) = (TestApp::start().await, World::start());
+    let known = Known::new(&app, &app.org, &world).await;
     // Well formed, of a key that exists, with another secret.
     let key_id = app.org.token.split('_').nth(2).unwrap();
     let wrong_secret = ApiKey::assemble(Mode::Test, key_id, &"a".repeat(RANDOM_LENGTH)).token();
@@ -66,8 +67,8 @@ async fn a_key_is_asked_for_exactly_where_the_contract_says() {
 
 #[tokio::test]
 async fn the_scope_of_the_contract_is_needed_and_enough() {
-    let app = TestApp::start().await;
-    let known = Known::new(&app, &app.org.token).await;
+    let (app, world) = (TestApp::start().await, World::start());
+    let known = Known::new(&app, &app.org, &world).await;
     for operation in Operation::all() {
         let Some(needed) = operation.scope() else { continue };
         let told = format!("{} {}", operation.method, operation.route);
@@ -84,10 +85,11 @@ async fn the_scope_of_the_contract_is_needed_and_enough() {
 
 #[tokio::test]
 async fn what_belongs_to_another_organisation_does_not_exist() {
-    let app = TestApp::start().await;
+    let (app, world) = (TestApp::start().await, World::start());
     let other = app.org(new_org()).await;
-    let theirs = Known::new(&app, &other.token).await;
-    let nobodys = Known { order_id: uuid::Uuid::now_v7().to_string(), key: "never-seen".to_owned() };
+    let theirs = Known::new(&app, &other, &world).await;
+    let id = || uuid::Uuid::now_v7().to_string();
+    let nobodys = Known { order_id: id(), payable_id: id(), key: "never-seen".to_owned(), case_id: id() };
     let mut tried = 0;
     for operation in Operation::all().iter().filter(|each| each.needs_key() && each.route.contains('{')) {
         tried += 1;
@@ -104,5 +106,5 @@ async fn what_belongs_to_another_organisation_does_not_exist() {
         let request = operation.request(&app, &theirs).bearer_auth(&other.token);
         assert!(app.send(request, &operation.route).await.status < 300, "{told}");
     }
-    assert!(tried >= 2);
+    assert!(tried >= 6);
 }

@@ -1,33 +1,42 @@
 //! Every operation does what its document shows, really sent.
 
 use crate::openapi::Operation;
-use crate::support::app::{Answer, TestApp, order_body};
+use crate::support::app::{Answer, TestApp, TestOrg, order_body};
 use crate::support::contract::{OPENAPI, resolve};
+use crate::support::payments::{World, open_case, start, use_gateway};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-/// What stands in the place of a path's parameters: an order of an organisation, its key, a problem.
+/// What stands in the place of a path's parameters: an unpaid order of an organisation, its key, a case, a problem.
 pub struct Known {
     /// An order's id.
     pub order_id: String,
     /// The key it was made with.
     pub key: String,
+    /// An order that nothing else is done to.
+    pub payable_id: String,
+    /// A case about another order.
+    pub case_id: String,
 }
 
 impl Known {
-    /// Makes an order with a token.
-    pub async fn new(app: &TestApp, token: &str) -> Self {
+    /// Makes them in an organisation, and a world the organisation's gateway.
+    pub async fn new(app: &TestApp, org: &TestOrg, world: &World) -> Self {
+        use_gateway(&app.app, org, &world.stripe()).await;
         let key = uuid::Uuid::now_v7().to_string();
-        let order_id = app.post_as(token, &key, &order_body()).await.id();
-        Self { order_id, key }
+        let order_id = app.post_as(&org.token, &key, &order_body()).await.id();
+        let another = async || app.post_as(&org.token, &uuid::Uuid::now_v7().to_string(), &order_body()).await.id();
+        let case_id = open_case(&app.sql().await, org, &another().await).await;
+        Self { order_id, key, payable_id: another().await, case_id }
     }
 }
 
 impl Operation {
     /// The request as the contract describes it, without a key. A parameter that the tests do not know has to be added here.
     pub fn request(&self, app: &TestApp, known: &Known) -> RequestBuilder {
-        let path = self.route.replace("{order_id}", &known.order_id).replace("{idempotency_key}", &known.key);
-        let path = path.replace("{code}", "order_reference_taken");
+        let order_id = if self.route.ends_with("/payments") { &known.payable_id } else { &known.order_id };
+        let path = self.route.replace("{order_id}", order_id).replace("{idempotency_key}", &known.key);
+        let path = path.replace("{case_id}", &known.case_id).replace("{code}", "order_reference_taken");
         assert!(!path.contains('{'), "no value is known for {path}");
         let mut request = app.request(Method::from_bytes(self.method.as_bytes()).unwrap(), &path);
         for parameter in self.definition["parameters"].as_array().into_iter().flatten().map(resolve) {
@@ -52,8 +61,8 @@ impl Operation {
 
 #[tokio::test]
 async fn every_operation_succeeds_as_documented() {
-    let app = TestApp::start().await;
-    let known = Known::new(&app, &app.org.token).await;
+    let (app, world) = (TestApp::start().await, World::start());
+    let known = Known::new(&app, &app.org, &world).await;
     for operation in Operation::all() {
         let mut request = operation.request(&app, &known);
         if operation.needs_key() {
@@ -66,8 +75,8 @@ async fn every_operation_succeeds_as_documented() {
 
 #[tokio::test]
 async fn every_media_type_of_an_answer_can_be_asked_for() {
-    let app = TestApp::start().await;
-    let known = Known::new(&app, &app.org.token).await;
+    let (app, world) = (TestApp::start().await, World::start());
+    let known = Known::new(&app, &app.org, &world).await;
     for operation in Operation::all().into_iter().filter(|operation| operation.method == "GET") {
         let (_, response) = operation.responses().find(|(status, _)| *status == 200).unwrap();
         for media in response["content"].as_object().unwrap().keys() {
@@ -81,7 +90,7 @@ async fn every_media_type_of_an_answer_can_be_asked_for() {
 
 #[tokio::test]
 async fn every_example_of_an_order_is_accepted_and_answered_as_shown() {
-    let app = TestApp::start().await;
+    let (app, _world) = start().await;
     let create = Operation::all().into_iter().find(|each| each.definition["operationId"] == "create_order").unwrap();
     let shown = &OPENAPI["paths"]["/v1/orders"]["post"]["responses"]["201"]["content"]["application/json"]["examples"];
     let examples = create.body_examples();
@@ -99,6 +108,9 @@ fn without_moments(order: &Value) -> Value {
     let mut order = order.clone();
     for name in ["id", "created_at", "updated_at"] {
         assert!(order[name].take().is_string(), "{name}");
+    }
+    if order["payment"].is_object() {
+        assert!(order["payment"]["gateway_reference"].take().is_string());
     }
     order
 }
@@ -121,7 +133,7 @@ async fn the_first_call_of_the_introduction_works() {
 /// A body that the schema refuses is refused, and one that it allows is accepted, but for what no schema can say: sums.
 #[tokio::test]
 async fn the_schema_of_a_new_order_and_the_server_agree() {
-    let app = TestApp::start().await;
+    let (app, _world) = start().await;
     let schema = json!({ "$ref": "#/components/schemas/NewOrder", "components": OPENAPI["components"] });
     let schema = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap();
     let long = |length| Value::from("x".repeat(length));
@@ -143,6 +155,14 @@ async fn the_schema_of_a_new_order_and_the_server_agree() {
         ("/expected_amount", vec![json!(null), json!(2400), json!(-1), json!("2400")]),
         ("/metadata", vec![json!(null), json!({}), notes(50, 40, 500), notes(51, 2, 1), json!([]), json!({ "": "x" })]),
         ("/metadata/channel", vec![json!(""), long(500), long(501), json!(1), json!(null)]),
+        (
+            "/payment",
+            vec![json!(null), json!({}), json!({ "method": "pm_card_visa" }), json!({ "method": 1 }), json!([])],
+        ),
+        (
+            "/payment",
+            vec![json!({ "method": "" }), json!({ "method": "pm_card_visa", "x": 1 }), json!({ "method": null })],
+        ),
         ("/more", vec![json!(1), json!(null)]),
     ];
     for (pointer, values) in changes {
@@ -150,7 +170,7 @@ async fn the_schema_of_a_new_order_and_the_server_agree() {
             let mut body = order_body();
             let (parent, name) = pointer.rsplit_once('/').unwrap();
             body.pointer_mut(parent).unwrap()[name] = value;
-            let answer = app.post(&format!("{pointer}{number}"), &body).await;
+            let answer = app.post(&uuid::Uuid::now_v7().to_string(), &body).await;
             let short: String = body.to_string().chars().take(300).collect();
             assert_eq!(
                 answer.status == 201,

@@ -2,13 +2,14 @@
 
 use super::{ask, post, probe, refused};
 use crate::support::app::TestApp;
+use crate::support::payments;
 use crate::support::raw::Raw;
 use reqwest::header::HeaderMap;
 use std::time::{Duration, Instant};
 
 /// A route's template with something in it that exists.
-fn filled(template: &str, order_id: &str) -> String {
-    let path = template.replace("{order_id}", order_id).replace("{idempotency_key}", "K");
+fn filled(template: &str, order_id: &str, case_id: &str) -> String {
+    let path = template.replace("{order_id}", order_id).replace("{case_id}", case_id).replace("{idempotency_key}", "K");
     path.replace("{code}", "not_found")
 }
 
@@ -28,13 +29,14 @@ fn comparable(headers: &HeaderMap) -> HeaderMap {
 async fn head_is_get_without_the_body_on_every_route() {
     let app = TestApp::start().await;
     let order: serde_json::Value = serde_json::from_slice(&ask(&app, post(&app, "K")).await.body).unwrap();
+    let case_id = payments::open_case(&app.sql().await, &app.org, order["id"].as_str().unwrap()).await;
     let mut seen = 0;
     for (method, template) in ichido::http::routes() {
         // The counters change with every request.
         if method.as_str() != "GET" || template == "/metrics" {
             continue;
         }
-        let path = filled(template, order["id"].as_str().unwrap());
+        let path = filled(template, order["id"].as_str().unwrap(), &case_id);
         let got = ask(&app, request(&app, "GET", &path)).await;
         assert_eq!(got.status, 200, "{path}");
         let mut raw = Raw::connect(&app.base).await;

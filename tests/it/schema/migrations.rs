@@ -1,7 +1,7 @@
 //! Migrating: once, in order, all or nothing, and never on a history that is not this program's.
 
 use crate::house_rules::source::files;
-use crate::support::postgres;
+use crate::support::{payments, postgres};
 use futures_util::future::join_all;
 use ichido::clock::Clock;
 use ichido::db::deadline::Deadline;
@@ -14,7 +14,12 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 async fn state(url: &SecretString) -> SchemaState {
-    startup::app(url, 1, Clock::System).unwrap().db.schema_state(Deadline::of_request()).await.unwrap()
+    startup::app(url, 1, Clock::System, payments::settings())
+        .unwrap()
+        .db
+        .schema_state(Deadline::of_request())
+        .await
+        .unwrap()
 }
 
 async fn execute(url: &SecretString, sql: &str) {
@@ -118,7 +123,7 @@ async fn a_history_that_is_not_this_programs_is_refused_and_left_alone() {
             other => panic!("{other:?}"),
         }
         assert_eq!(history(&url).await, before);
-        let app = startup::app(&url, 1, Clock::System).unwrap();
+        let app = startup::app(&url, 1, Clock::System, payments::settings()).unwrap();
         assert!(startup::verify(&app, true).await.is_err(), "{change}");
     }
 }
@@ -160,7 +165,7 @@ async fn a_migration_whose_history_cannot_be_written_is_undone() {
 #[tokio::test]
 async fn a_database_that_is_not_there_is_an_error_and_not_a_state() {
     let url = SecretString::from("postgres://nobody@127.0.0.1:1/nothing?sslmode=disable");
-    let app = startup::app(&url, 1, Clock::System).unwrap();
+    let app = startup::app(&url, 1, Clock::System, payments::settings()).unwrap();
     assert!(matches!(app.db.schema_state(Deadline::of_request()).await, Err(DbError::Unavailable { .. })));
     assert!(matches!(migrate(&url).await, Err(MigrateError::Database(DbError::Unavailable { .. }))));
     let no_url = SecretString::from("not a url");

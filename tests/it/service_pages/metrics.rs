@@ -161,7 +161,7 @@ async fn the_counters_move() {
         ("ichido_claims_total{outcome=\"key_reused\"}".to_owned(), 1.0),
         ("ichido_claims_total{outcome=\"invalid\"}".to_owned(), 1.0),
         (statement("idempotency_keys/claim_with_order"), 4.0),
-        (statement("orders/request_of"), 1.0),
+        (statement("idempotency_keys/request_of"), 1.0),
     ] {
         let change = get(&after, &name) - get(&before, &name);
         assert!((change - moved).abs() < 0.5, "{name} moved by {change} instead of {moved}");

@@ -124,7 +124,7 @@ async fn one_thing_is_found_by_an_index() {
     let cases = [
         (&sql::KEY_FIND, "1, 'key-8'".to_owned()),
         (&sql::ORDER_GET, format!("1, {order_id}")),
-        (&sql::ORDER_REQUEST_OF, format!("1, {order_id}")),
+        (&sql::KEY_REQUEST_OF, "1, 'key-8'".to_owned()),
         (&sql::ORDER_FIND_BY_REFERENCE, "1, 'PO-8'".to_owned()),
         (&sql::API_KEY_FIND, "'key8'".to_owned()),
         (&sql::API_KEY_TOUCH, "9, 'key8', now()".to_owned()),

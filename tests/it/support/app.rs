@@ -1,6 +1,6 @@
 //! A running service on its own database, in this process, behind real HTTP; and a client with verbs.
 
-use crate::support::{contract, postgres};
+use crate::support::{contract, payments, postgres};
 use ichido::app::App;
 use ichido::app::create_key::create_key;
 use ichido::clock::Clock;
@@ -103,7 +103,7 @@ impl TestApp {
     /// A service on a database that exists, with so many connections and these web origins.
     pub async fn start_on(url: SecretString, pool: usize, cors_origins: Vec<String>) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let app = startup::app(&url, pool, Clock::System).unwrap();
+        let app = startup::app(&url, pool, Clock::System, payments::settings()).unwrap();
         let (server, address) = http::server::start(app.clone(), "127.0.0.1:0".parse().unwrap(), cors_origins).unwrap();
         let handle = server.handle();
         tokio::spawn(server);

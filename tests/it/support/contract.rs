@@ -68,7 +68,10 @@ fn assert_problem(status: u16, headers: &reqwest::header::HeaderMap, body: &[u8]
     let errors: Vec<_> = schema.iter_errors(&value).map(|each| each.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}: {told}");
     assert_eq!(value["status"], status, "{told}");
-    assert_eq!(value["request_id"].as_str(), headers["request-id"].to_str().ok(), "{told}");
+    // A stored refusal is repeated byte for byte, with the id of the request that learned of it.
+    if !headers.contains_key("idempotent-replayed") {
+        assert_eq!(value["request_id"].as_str(), headers["request-id"].to_str().ok(), "{told}");
+    }
 }
 
 /// Follows one `$ref` inside the contract.

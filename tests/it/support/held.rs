@@ -57,8 +57,11 @@ pub async fn unfinish(app: &TestApp, key: &str) {
 
 /// Gives a stored key another fingerprint.
 pub async fn set_fingerprint(app: &TestApp, key: &str, method: &str, path: &str, body: &[u8]) {
+    use ichido::domain::masked::{IN_ORDER, mask};
     use ichido::domain::{canonical::canonical, fingerprint::fingerprint, json};
-    let print = fingerprint(method, path, None, &canonical(&json::parse(body).unwrap()));
+    let mut body = json::parse(body).unwrap();
+    mask(&mut body, IN_ORDER);
+    let print = fingerprint(method, path, None, &canonical(&body));
     let sql = "UPDATE idempotency_keys SET request_sha256 = $2 WHERE idempotency_key = $1";
     assert_eq!(app.sql().await.execute(sql, &[&key, &print.as_bytes().as_slice()]).await.unwrap(), 1);
 }

@@ -4,6 +4,7 @@ pub mod app;
 pub mod bodies;
 pub mod contract;
 pub mod held;
+pub mod payments;
 pub mod postgres;
 pub mod process;
 pub mod proxy;

@@ -1,0 +1,75 @@
+//! Takes an order's money: record the intent, call with no transaction open, record the outcome.
+//!
+//! Whoever calls the gateway holds the charge's lease, which was committed before. Whatever dies in between leaves a row
+//! with an expired lease, and [`recover`] goes on from there: it asks first.
+
+pub mod lease;
+mod opened;
+pub mod recover;
+pub mod send;
+pub mod settle;
+
+use crate::app::App;
+use crate::app::charge::lease::Lease;
+use crate::app::charge::send::{Call, TOO_LATE, send};
+use crate::app::charge::settle::{Finding, Settled, settle_charge};
+use crate::app::error::AppError;
+use crate::db::operations::OperationId;
+use crate::gateway::Gateway;
+use secrecy::SecretString;
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How long a charge is tried before a person looks at it. Stripe forgets keys after as long.
+pub const CHARGE_TIME: Duration = Duration::from_hours(24);
+
+/// A charge whose lease this process holds, to be sent for the first time.
+pub struct FirstCharge {
+    /// Which.
+    pub id: OperationId,
+    /// The lease.
+    pub lease: Lease,
+    /// Where to.
+    pub gateway: Arc<dyn Gateway>,
+    /// Its key there, committed before.
+    pub operation_key: String,
+    /// In the currency's minor unit.
+    pub amount: i64,
+    /// ISO 4217.
+    pub currency: String,
+    /// What it is paid with.
+    pub method: SecretString,
+    /// The request that asks.
+    pub request_id: Uuid,
+}
+
+/// Sends a charge for the first time and records what came of it.
+///
+/// # Errors
+///
+/// As [`settle_charge`].
+pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppError> {
+    let heard = if charge.lease.outlasts_a_call(&app.payments) {
+        let call = Call {
+            id: charge.id.clone(),
+            operation_key: charge.operation_key,
+            amount: charge.amount,
+            currency: charge.currency,
+            method: charge.method,
+            sent_before: false,
+        };
+        send(charge.gateway.as_ref(), call).await
+    } else {
+        TOO_LATE
+    };
+    let finding = Finding {
+        id: charge.id,
+        token: Some(charge.lease.token),
+        heard,
+        asked: false,
+        actor: "request".to_owned(),
+        request_id: charge.request_id,
+    };
+    settle_charge(app, &finding).await
+}

@@ -1,0 +1,56 @@
+//! What a finding leaves for people: the case it opens, and its entry in the order's story.
+
+use crate::app::charge::settle::Finding;
+use crate::db::operations::OperationRow;
+use crate::db::payments::PaymentRow;
+use crate::domain::case::{NewCase, SECOND_SUCCESS};
+use crate::domain::operation::OperationStep;
+use crate::domain::payment::ChargeFact;
+use serde_json::{Value, json};
+
+/// The case that a finding opens, with the evidence of both sides.
+pub(super) fn case_for(finding: &Finding, payment: &PaymentRow, operation: &OperationRow) -> NewCase {
+    let (reason, suggestion) = match &finding.heard.fact {
+        ChargeFact::Conflict { .. } => ("amount_conflict", "compare the payment at the gateway with the order"),
+        ChargeFact::DidNotHappen => ("not_found", "start_new: the gateway does not know this payment"),
+        ChargeFact::NotSent => ("gateway_unreachable", "continue: nothing was sent yet"),
+        ChargeFact::Exhausted => ("exhausted", "ask_again: it was taken up too often, or for too long"),
+        ChargeFact::Processing { .. } => ("still_processing", "ask_again: the gateway has not decided yet"),
+        ChargeFact::Succeeded { .. } => (SECOND_SUCCESS, "continue: give this attempt's money back"),
+        _ => ("outcome_unknown", "ask_again: the gateway gave no definite answer"),
+    };
+    NewCase { reason, suggestion, evidence: evidence(finding, payment, operation) }
+}
+
+fn evidence(finding: &Finding, payment: &PaymentRow, operation: &OperationRow) -> Value {
+    json!({
+        "ours": {
+            "attempt": payment.attempt,
+            "amount": payment.amount,
+            "currency": payment.currency,
+            "state": payment.state.as_str(),
+            "gateway_reference": payment.reference,
+            "operation_key": operation.operation_key,
+            "first_sent_at": operation.first_sent_at.map(crate::domain::reply::timestamp),
+            "last_sent_at": operation.last_sent_at.map(crate::domain::reply::timestamp),
+            "taken_up": operation.facts.attempts,
+            "asked": operation.facts.questions,
+        },
+        "theirs": { "outcome": finding.heard.outcome, "gateway_reference": finding.heard.fact.reference() },
+    })
+}
+
+/// The entry of a finding in the order's story.
+pub(super) fn journal_entry(finding: &Finding, from: &OperationRow, to: OperationStep) -> (&'static str, Value) {
+    let details = json!({
+        "kind": finding.id.kind,
+        "fact": finding.id.fact,
+        "attempt": from.facts.attempts,
+        "operation_key": from.operation_key,
+        "outcome": finding.heard.outcome,
+        "gateway_reference": finding.heard.fact.reference(),
+        "from": from.facts.state.as_str(),
+        "to": to.state.as_str(),
+    });
+    (if finding.asked { "operation_asked" } else { "operation_attempted" }, details)
+}

@@ -1,0 +1,201 @@
+//! The only code that ends a charge. A request, its recovery, a notification and a person all come here.
+
+use crate::app::App;
+use crate::app::charge::opened::{case_for, journal_entry};
+use crate::app::charge::send::Heard;
+use crate::app::error::AppError;
+use crate::app::refund::ask_for_refund;
+use crate::db::deadline::Deadline;
+use crate::db::error::DbError;
+use crate::db::operations::{Move, OperationId, OperationRow};
+use crate::db::orders::LockedOrder;
+use crate::db::payments::PaymentRow;
+use crate::db::tx::Tx;
+use crate::domain::operation::{self, OperationEvent, OperationPolicy, OperationState, OperationStep};
+use crate::domain::order::{Order, OrderStatus};
+use crate::domain::payment::{self, ChargeFact};
+use crate::domain::reply::{self, StoredReply};
+use time::{Duration, OffsetDateTime};
+use uuid::Uuid;
+
+/// What is known of a charge, by whom, and how.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// Which charge.
+    pub id: OperationId,
+    /// The lease under which it was found out; `None` for evidence that needs none, such as a person's.
+    pub token: Option<Uuid>,
+    /// What.
+    pub heard: Heard,
+    /// Whether the gateway was asked about an earlier sending, rather than sent to for the first time.
+    pub asked: bool,
+    /// Who found out: `request`, `recovery`, or the API key of a person.
+    pub actor: String,
+    /// For the problem document of a refusal.
+    pub request_id: Uuid,
+}
+
+/// How a charge stands after a finding.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    /// The answer that was stored for the request that waits; `None` while the charge is not settled.
+    pub reply: Option<StoredReply>,
+}
+
+const ATTEMPTS: usize = 4;
+
+/// Writes a finding into operation, payment, order and claim in one transaction; the order is locked before the others. A
+/// finding under a lease that is somebody else's by now changes nothing, except that a success always counts.
+///
+/// # Errors
+///
+/// [`AppError::OutcomeUnknown`] when it cannot be recorded now: the lease ends, and recovery asks the gateway again.
+pub async fn settle_charge(app: &App, finding: &Finding) -> Result<Settled, AppError> {
+    // Each try has a deadline of its own: what is known must not be lost because a database restarts.
+    for _ in 0..ATTEMPTS {
+        match try_settle(app, finding).await {
+            Ok(settled) => return Ok(settled),
+            Err(error) if error.is_temporary() || error.is_conflict() => {
+                tracing::warn!(%error, order_id = %finding.id.order_id, "charge not recorded, trying again");
+                tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            }
+            Err(error) => {
+                tracing::error!(%error, order_id = %finding.id.order_id, "charge not recorded");
+                return Err(AppError::OutcomeUnknown);
+            }
+        }
+    }
+    Err(AppError::OutcomeUnknown)
+}
+
+async fn try_settle(app: &App, finding: &Finding) -> Result<Settled, DbError> {
+    let tx = app.db.begin(Deadline::of_request()).await?;
+    let Some(settled) = settle_in(app, &tx, finding).await? else {
+        tx.rollback().await;
+        return Ok(Settled { reply: None });
+    };
+    tx.commit().await?;
+    Ok(settled)
+}
+
+/// As [`settle_charge`], inside a transaction that does more. `None`: the finding comes too late to count, and nothing was
+/// written.
+pub(in crate::app) async fn settle_in(app: &App, tx: &Tx, finding: &Finding) -> Result<Option<Settled>, DbError> {
+    let id = &finding.id;
+    let Some(attempt) = id.attempt() else { return Ok(None) };
+    let order = tx.lock_order(id.org_id, id.order_id).await?;
+    let payment = tx.lock_payment(id.org_id, id.order_id, attempt).await?;
+    let operation = tx.lock_operation(id).await?;
+    let (Some(order), Some((payment, _)), Some(operation)) = (order, payment, operation) else {
+        return Ok(None);
+    };
+    let Some(step) = next_step(finding, &operation, &app.payments.policy, order.now) else {
+        return Ok(None);
+    };
+    let settling = Settling { tx, finding, order: &order, payment: &payment, operation: &operation };
+    settling.write(step).await
+}
+
+/// Where the charge goes; `None` when the finding comes too late to count.
+fn next_step(
+    finding: &Finding,
+    operation: &OperationRow,
+    policy: &OperationPolicy,
+    now: OffsetDateTime,
+) -> Option<OperationStep> {
+    let asked = finding.asked;
+    let after = finding.heard.retry_after.and_then(|wait| Duration::try_from(wait).ok());
+    let event = match &finding.heard.fact {
+        ChargeFact::Succeeded { .. } => OperationEvent::Happened,
+        ChargeFact::Declined { .. } => OperationEvent::Refused,
+        ChargeFact::NotSent => OperationEvent::NotSent { after },
+        ChargeFact::Processing { .. } => OperationEvent::InProgressThere { asked },
+        ChargeFact::NoAnswer => OperationEvent::NoAnswer { asked, after },
+        // The key is not sent again where this is heard, so nothing will happen by itself any more.
+        ChargeFact::DidNotHappen | ChargeFact::Exhausted | ChargeFact::Conflict { .. } => OperationEvent::Conflict,
+    };
+    let holds = finding.token.is_none_or(|token| operation.lease_token == Some(token));
+    // Money that was taken was taken, whoever says so.
+    if !holds && event != OperationEvent::Happened {
+        return None;
+    }
+    operation::next(&operation.facts, event, now, policy, rand::random()).ok()
+}
+
+/// One finding being written, everything locked.
+struct Settling<'a> {
+    tx: &'a Tx,
+    finding: &'a Finding,
+    order: &'a LockedOrder,
+    payment: &'a PaymentRow,
+    operation: &'a OperationRow,
+}
+
+impl Settling<'_> {
+    async fn write(&self, step: OperationStep) -> Result<Option<Settled>, DbError> {
+        let (id, heard) = (&self.finding.id, &self.finding.heard);
+        let moved = Move {
+            step,
+            external_reference: heard.fact.reference(),
+            outcome: heard.outcome,
+            asked: self.finding.asked,
+            never_sent: heard.fact == ChargeFact::NotSent && !self.finding.asked,
+        };
+        if !self.tx.move_operation(id, self.operation, &moved).await? {
+            // The rows are locked, so this cannot be a race.
+            return Err(DbError::Decode { column: "state" });
+        }
+        let ended = matches!(step.state, OperationState::Done | OperationState::Failed);
+        self.write_payment(ended).await?;
+        self.write_case(step, ended).await?;
+        let (what, details) = journal_entry(self.finding, self.operation, step);
+        self.tx.journal((id.org_id, id.order_id), &self.finding.actor, what, &details).await?;
+        let status = payment::order_after(self.order.status, &heard.fact, self.order.cancel_requested);
+        if step.state == OperationState::Done && status == OrderStatus::Cancelled {
+            ask_for_refund(self.tx, id, self.payment).await?;
+        }
+        self.tx.set_order_status(id.org_id, id.order_id, self.order, status).await?;
+        let reply = if ended { Some(self.complete().await?) } else { None };
+        Ok(Some(Settled { reply }))
+    }
+
+    async fn write_payment(&self, ended: bool) -> Result<(), DbError> {
+        let (id, fact) = (&self.finding.id, &self.finding.heard.fact);
+        let code = if let ChargeFact::Declined { code, .. } = fact { Some(code.as_str()) } else { None };
+        let place = (id.org_id, id.order_id, self.payment.attempt);
+        self.tx.settle_payment(place, payment::after(fact), fact.reference(), code, ended).await
+    }
+
+    /// What is settled needs no person any more; money taken twice does.
+    async fn write_case(&self, step: OperationStep, ended: bool) -> Result<(), DbError> {
+        let id = &self.finding.id;
+        if ended {
+            self.tx.close_settled_case(id).await?;
+        }
+        let taken_twice = step.state == OperationState::Done
+            && self.tx.others_paid(id.org_id, id.order_id, self.payment.attempt).await?;
+        if taken_twice || step.state == OperationState::NeedsReconciliation {
+            let case = case_for(self.finding, self.payment, self.operation);
+            self.tx.open_case(id, Uuid::now_v7(), &case).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores the answer of the request that waits. Once stored it never changes.
+    async fn complete(&self) -> Result<StoredReply, DbError> {
+        let id = &self.finding.id;
+        let order = self.tx.order(id.org_id, id.order_id).await?.ok_or(DbError::Decode { column: "order_id" })?;
+        let reply = answer_of(&order, &self.finding.heard.fact, self.finding.request_id);
+        if let Some(key) = &self.operation.idempotency_key {
+            self.tx.complete_claim(id.org_id, key, &reply).await?;
+        }
+        Ok(reply)
+    }
+}
+
+fn answer_of(order: &Order, fact: &ChargeFact, request_id: Uuid) -> StoredReply {
+    match fact {
+        ChargeFact::Declined { code, .. } => reply::declined(order, code, request_id),
+        _ => reply::created(order),
+    }
+}

@@ -1,0 +1,68 @@
+//! A keyed request, from its bytes to its fingerprint.
+
+use crate::app::error::AppError;
+use crate::domain::canonical::canonical;
+use crate::domain::fingerprint::{Fingerprint, fingerprint};
+use crate::domain::json::{self, Json};
+use crate::domain::key::IdempotencyKey;
+use crate::domain::masked::mask;
+use crate::domain::org::Org;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// A request under an idempotency key, its caller authenticated and its body read.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// Who asks.
+    pub org: Arc<Org>,
+    /// The public part of the API key that asks.
+    pub asked_by: String,
+    /// The client's name for the command.
+    pub key: IdempotencyKey,
+    /// HTTP method, part of what makes a request the same.
+    pub method: &'static str,
+    /// Path, likewise.
+    pub path: String,
+    /// Query without the question mark, likewise.
+    pub query: Option<String>,
+    /// The body's bytes.
+    pub body: Vec<u8>,
+    /// This very request.
+    pub request_id: Uuid,
+}
+
+/// A command as far as its key is concerned.
+#[derive(Debug, Clone)]
+pub struct Keyed {
+    /// The command.
+    pub command: Arc<Command>,
+    /// Its fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The body in canonical form, its payment method hashed: what is kept, and what another request is compared with.
+    pub canonical: String,
+}
+
+impl Command {
+    /// The body as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::Json`].
+    pub fn json(&self) -> Result<Json, AppError> {
+        json::parse(&self.body).map_err(AppError::Json)
+    }
+
+    /// The fingerprint of a body that came the way this one did.
+    #[must_use]
+    pub fn fingerprint_of(&self, canonical: &str) -> Fingerprint {
+        fingerprint(self.method, &self.path, self.query.as_deref(), canonical)
+    }
+
+    /// The command with its fingerprint. The text at `secret` is hashed first, so that it is kept nowhere.
+    #[must_use]
+    pub fn keyed(self: &Arc<Self>, mut body: Json, secret: &[&str]) -> Keyed {
+        mask(&mut body, secret);
+        let canonical = canonical(&body);
+        Keyed { fingerprint: self.fingerprint_of(&canonical), canonical, command: Arc::clone(self) }
+    }
+}

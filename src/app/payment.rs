@@ -1,0 +1,84 @@
+//! What a payment needs before anything is claimed: a gateway that can be called, the method sealed, the keys it will go by.
+
+use crate::app::App;
+use crate::app::charge::lease::Lease;
+use crate::app::charge::{CHARGE_TIME, FirstCharge};
+use crate::app::command::Keyed;
+use crate::app::error::AppError;
+use crate::app::gateways::METHOD_PURPOSE;
+use crate::db::claims::NewCharge;
+use crate::db::deadline::Deadline;
+use crate::db::operations::OperationId;
+use crate::domain::ids::{OrderId, OrgId};
+use crate::domain::order::Order;
+use crate::domain::sealed::{NONCE_LENGTH, Place, seal};
+use crate::gateway::Gateway;
+use secrecy::SecretString;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// A payment that can be begun.
+pub(super) struct Payment {
+    pub gateway: Arc<dyn Gateway>,
+    pub provider: String,
+    pub method: SecretString,
+    pub method_sealed: Vec<u8>,
+    pub operation_key: String,
+    pub lease: Lease,
+}
+
+impl Payment {
+    /// Prepares one. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::PaymentNotConfigured`] without a gateway; [`AppError::Unavailable`] when its secret or the payment method
+    /// cannot be sealed or opened by this process.
+    pub async fn prepare(app: &App, org_id: OrgId, method: &str, deadline: Deadline) -> Result<Self, AppError> {
+        let found = app.gateways.of(app, org_id, deadline).await?.ok_or(AppError::PaymentNotConfigured)?;
+        let key = app.payments.sealing_key.as_deref().ok_or(AppError::Unavailable)?;
+        let method = SecretString::from(method.to_owned());
+        let nonce: [u8; NONCE_LENGTH] = rand::random();
+        let method_sealed =
+            seal(key, Place { org_id, purpose: METHOD_PURPOSE }, &method, nonce).map_err(|_| AppError::Internal)?;
+        Ok(Self {
+            gateway: found.gateway,
+            provider: found.provider,
+            method,
+            method_sealed,
+            // Not the order's id: a key names one attempt, and is never used for another.
+            operation_key: format!("ichido-{}", Uuid::now_v7()),
+            lease: Lease::begin(),
+        })
+    }
+
+    /// What the one statement of an order with a payment writes.
+    pub fn claim<'a>(&'a self, app: &App, keyed: &'a Keyed, order: &'a Order) -> NewCharge<'a> {
+        NewCharge {
+            key: &keyed.command.key,
+            fingerprint: keyed.fingerprint,
+            kept_for_seconds: keyed.command.org.keys_kept_for_seconds,
+            order,
+            canonical_request: &keyed.canonical,
+            provider: &self.provider,
+            method_sealed: &self.method_sealed,
+            operation_key: &self.operation_key,
+            lease: (self.lease.token, app.payments.lease),
+            time: CHARGE_TIME,
+        }
+    }
+
+    /// The charge, once claim, attempt and lease are committed.
+    pub fn into_charge(self, keyed: &Keyed, place: (OrderId, i32), amount: i64, currency: String) -> FirstCharge {
+        FirstCharge {
+            id: OperationId::charge(keyed.command.org.org_id, place.0, place.1),
+            lease: self.lease,
+            gateway: self.gateway,
+            operation_key: self.operation_key,
+            amount,
+            currency,
+            method: self.method,
+            request_id: keyed.command.request_id,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Places an order: claims its key, or answers from whoever has it.
+//!
+//! Without a payment, claim, order and answer are one statement; there is no moment at which one exists without the others,
+//! so a crash at any point leaves nothing to recover. With a payment, claim, order, attempt and leased charge are one
+//! statement, and only then is the gateway called.
+
+use crate::app::App;
+use crate::app::answer::Answer;
+use crate::app::charge::{FirstCharge, carry_out};
+use crate::app::claiming::{Claimed, Claiming, Tried};
+use crate::app::command::Keyed;
+use crate::app::error::AppError;
+use crate::app::payment::Payment;
+use crate::db::deadline::Deadline;
+use crate::db::idempotency_keys::{NewClaim, Won};
+use crate::domain::claim::{Decision, Mine};
+use crate::domain::ids::OrderId;
+use crate::domain::order::Order;
+use crate::domain::order_request::OrderRequest;
+use crate::domain::reply;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// Claims the key and places the order, or answers from whoever has the key.
+pub(super) async fn place(
+    app: &App,
+    keyed: &Keyed,
+    request: OrderRequest,
+    payment: Option<Payment>,
+    deadline: Deadline,
+) -> Result<Answer, AppError> {
+    let org_id = keyed.command.org.org_id;
+    let order = Order::new(org_id, OrderId(Uuid::now_v7()), request, app.clock.now());
+    match payment {
+        None => place_unpaid(app, keyed, order, deadline).await,
+        Some(payment) => place_paid(app, keyed, order, payment, deadline).await,
+    }
+}
+
+async fn place_unpaid(app: &App, keyed: &Keyed, order: Order, deadline: Deadline) -> Result<Answer, AppError> {
+    let reply = reply::created(&order);
+    let claim = NewClaim {
+        key: keyed.command.key.clone(),
+        fingerprint: keyed.fingerprint,
+        kept_for_seconds: keyed.command.org.keys_kept_for_seconds,
+        order: order.clone(),
+        canonical_request: keyed.canonical.clone(),
+        reply: reply.clone(),
+    };
+    let claiming = claiming(app, keyed, &order, None, deadline);
+    let claimed = claiming.run(async || app.db.claim_with_order(claim.clone(), deadline).await.map(tried)).await?;
+    match claimed {
+        Claimed::Won(won) => Ok(Answer::first(reply, won.expires_at)),
+        Claimed::Own(_) => Err(AppError::Internal),
+        Claimed::Answered(answer) => Ok(answer),
+    }
+}
+
+async fn place_paid(
+    app: &App,
+    keyed: &Keyed,
+    order: Order,
+    payment: Payment,
+    deadline: Deadline,
+) -> Result<Answer, AppError> {
+    let claiming = claiming(app, keyed, &order, Some(payment.lease.token), deadline);
+    let new = payment.claim(app, keyed, &order);
+    let expires_at = match claiming.run(async || app.db.claim_with_charge(&new, deadline).await.map(tried)).await? {
+        Claimed::Won(won) => won.expires_at,
+        Claimed::Own(found) => found.expires_at,
+        Claimed::Answered(answer) => return Ok(answer),
+    };
+    let charge = payment.into_charge(keyed, (order.order_id, 1), order.amount, order.request.currency);
+    charged(app, keyed, charge, expires_at).await
+}
+
+fn claiming<'a>(
+    app: &'a App,
+    keyed: &'a Keyed,
+    order: &'a Order,
+    lease_token: Option<Uuid>,
+    deadline: Deadline,
+) -> Claiming<'a> {
+    let minted = Mine { order_id: Some(order.order_id), lease_token };
+    Claiming { app, keyed, minted, reference: order.request.order_reference.as_deref(), deadline }
+}
+
+fn tried(won: Option<Won>) -> Tried<Won> {
+    won.map_or(Tried::Taken, Tried::Won)
+}
+
+/// Carries a charge out whose lease this request holds, and answers with what came of it.
+pub(super) async fn charged(
+    app: &App,
+    keyed: &Keyed,
+    charge: FirstCharge,
+    expires_at: Option<OffsetDateTime>,
+) -> Result<Answer, AppError> {
+    if let Some(reply) = carry_out(app, charge).await?.reply {
+        return Ok(Answer::first(reply, expires_at));
+    }
+    // Not settled; or by somebody else, in which case the claim has the answer.
+    let found = keyed.find(app, Deadline::of_request()).await?.ok_or(AppError::OutcomeUnknown)?;
+    match keyed.decide(&found, Mine::default()) {
+        // Due already: the next retry takes it up.
+        Decision::TakeOver { .. } => keyed.unsettled(app, &found, 1).await,
+        _ => keyed.answer(app, found, Mine::default()).await,
+    }
+}

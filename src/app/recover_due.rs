@@ -1,0 +1,78 @@
+//! Takes up what is due: charges whose holder is gone, questions whose time has come, refunds.
+
+use crate::app::App;
+use crate::app::charge::recover::recover_charge;
+use crate::app::error::AppError;
+use crate::app::refund::carry_out_refund;
+use crate::db::deadline::Deadline;
+use crate::db::operations::OperationId;
+use crate::domain::ids::OrgId;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+/// Effects of one organisation that one process works on at once: a gateway that hangs holds up nobody else's.
+const PER_ORG: usize = 8;
+
+/// What one process has taken up. Each effect is a task of its own, so that no round waits for another's gateway.
+#[derive(Clone)]
+pub struct Recovery {
+    app: App,
+    rooms: Arc<Mutex<HashMap<OrgId, Arc<Semaphore>>>>,
+    work: TaskTracker,
+}
+
+impl Recovery {
+    /// With nothing in hand.
+    #[must_use]
+    pub fn new(app: App) -> Self {
+        Self { app, rooms: Arc::default(), work: TaskTracker::new() }
+    }
+
+    /// One round: takes up what is due now and has room. Gives how many were begun.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::Unavailable`], [`AppError::Internal`] when it cannot be found out what is due; one effect's failure is
+    /// its own.
+    pub async fn begin_due(&self) -> Result<usize, AppError> {
+        let mut begun = 0;
+        for org_id in self.app.db.orgs_with_due_operations(Deadline::of_request()).await? {
+            let room = self.room(org_id);
+            // Those in hand are leased, and not due.
+            let limit = i64::try_from(room.available_permits()).unwrap_or_default();
+            for id in self.app.db.due_operations(org_id, limit, Deadline::of_request()).await? {
+                if let Ok(permit) = Arc::clone(&room).try_acquire_owned() {
+                    self.work.spawn(take_up(self.app.clone(), id, permit));
+                    begun += 1;
+                }
+            }
+        }
+        Ok(begun)
+    }
+
+    /// Waits until all that was begun has ended. Each is bounded by its lease.
+    pub async fn finished(&self) {
+        self.work.close();
+        self.work.wait().await;
+        self.work.reopen();
+    }
+
+    fn room(&self, org_id: OrgId) -> Arc<Semaphore> {
+        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(rooms.entry(org_id).or_insert_with(|| Arc::new(Semaphore::new(PER_ORG))))
+    }
+}
+
+async fn take_up(app: App, id: OperationId, _room: OwnedSemaphorePermit) {
+    let result = if id.kind == "refund" {
+        carry_out_refund(&app, &id).await.map(|_| ())
+    } else {
+        recover_charge(&app, &id, "recovery", Uuid::now_v7()).await.map(|_| ())
+    };
+    if let Err(error) = result {
+        tracing::warn!(%error, order_id = %id.order_id, kind = id.kind, "effect not settled");
+    }
+}

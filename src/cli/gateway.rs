@@ -1,0 +1,57 @@
+//! `ichido gateway`.
+
+use crate::app::set_gateway::set_gateway;
+use crate::cli::output::Output;
+use crate::cli::{CliError, admin_app};
+use crate::config;
+use crate::db::deadline::Deadline;
+use crate::domain::ids::OrgId;
+use clap::builder::PossibleValuesParser;
+use serde_json::json;
+
+/// Subcommands of `gateway`.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Set how an organisation's payments are taken; running servers use it at once
+    Set(Set),
+}
+
+/// Arguments of `gateway set`.
+#[derive(Debug, clap::Args)]
+pub struct Set {
+    /// The organisation
+    #[arg(long)]
+    org: i64,
+    /// Which kind of gateway
+    #[arg(long, value_parser = PossibleValuesParser::new(["stripe"]))]
+    provider: String,
+    /// Where its API is, without /v1, such as <https://api.stripe.com>; https and a public address for a live organisation
+    #[arg(long, value_name = "URL")]
+    api_base: String,
+    /// The environment variable that holds the API secret; stored encrypted with `ICHIDO_SECRET_KEY`
+    #[arg(long, value_name = "VAR")]
+    secret_env: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Command {
+    pub(super) fn json(&self) -> bool {
+        let Self::Set(args) = self;
+        args.output.json
+    }
+}
+
+/// Runs a subcommand.
+pub async fn run(command: Command) -> Result<(), CliError> {
+    let Command::Set(args) = command;
+    let app = admin_app().await?;
+    let secret = config::named_secret(&args.secret_env)
+        .ok_or_else(|| CliError::NoSuch(format!("value in the environment variable {}", args.secret_env)))?;
+    set_gateway(&app, OrgId(args.org), &args.api_base, &secret, Deadline::of_request()).await?;
+    let (org_id, provider) = (args.org, args.provider);
+    args.output.print(&json!({ "org_id": org_id, "provider": provider }), || {
+        format!("organisation {org_id} takes payments by {provider}")
+    });
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! What a person has to decide, and what they may decide.
+
+use crate::domain::ids::OrderId;
+use crate::domain::operation::{OperationEvent, OperationState};
+use crate::domain::org::spelled;
+use serde_json::Value;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// A person's decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Ask the other side once more.
+    AskAgain,
+    /// Go on as far as the evidence allows: ask, and send again only where that is safe.
+    Continue,
+    /// It did happen; here is the proof.
+    MarkDone,
+    /// It did not happen and is not wanted any more.
+    MarkNotDone,
+    /// What was tried is looked up and cancelled, and never sent again; the order can then be paid anew.
+    StartNew,
+    /// Nothing is to be done.
+    Dismiss,
+}
+
+spelled!(Decision {
+    AskAgain = "ask_again",
+    Continue = "continue",
+    MarkDone = "mark_done",
+    MarkNotDone = "mark_not_done",
+    StartNew = "start_new",
+    Dismiss = "dismiss",
+});
+
+impl Decision {
+    /// What the decision does to the effect; `None` leaves it as it is.
+    #[must_use]
+    pub fn event(self) -> Option<OperationEvent> {
+        match self {
+            Self::AskAgain | Self::Continue | Self::StartNew => Some(OperationEvent::AskAgain),
+            Self::MarkDone => Some(OperationEvent::Happened),
+            Self::MarkNotDone => Some(OperationEvent::Refused),
+            Self::Dismiss => None,
+        }
+    }
+}
+
+/// Where a case stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaseState {
+    /// Waits for a person.
+    Open,
+    /// Decided.
+    Resolved,
+}
+
+spelled!(CaseState { Open = "open", Resolved = "resolved" });
+
+/// One case, as it is kept and shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Its id, a UUID v7.
+    pub case_id: Uuid,
+    /// The order it is about.
+    pub order_id: OrderId,
+    /// The kind of effect.
+    pub kind: String,
+    /// Which one of its kind.
+    pub fact: String,
+    /// Why a person is needed; a code.
+    pub reason: String,
+    /// Where it stands.
+    pub state: CaseState,
+    /// Who decides.
+    pub owner: String,
+    /// Who carries out a correction.
+    pub corrector: String,
+    /// What we would do.
+    pub suggestion: String,
+    /// What either side says.
+    pub evidence: Value,
+    /// When it was opened.
+    pub opened_at: OffsetDateTime,
+    /// By when it should be decided.
+    pub deadline: OffsetDateTime,
+    /// What was decided.
+    pub decision: Option<String>,
+    /// By whom: the id of the API key, or `evidence`.
+    pub decided_by: Option<String>,
+    /// Why, in that person's words.
+    pub reason_given: Option<String>,
+    /// What they saw.
+    pub proof: Option<String>,
+    /// When.
+    pub resolved_at: Option<OffsetDateTime>,
+}
+
+/// A case to be opened for an effect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewCase {
+    /// Why a person is needed; a code.
+    pub reason: &'static str,
+    /// What we would do.
+    pub suggestion: &'static str,
+    /// What either side says.
+    pub evidence: Value,
+}
+
+/// Whether a decision fits a case whose effect stands like this.
+///
+/// Of what is settled only the consequences can be decided, of what is being worked on nothing but that it happened: a
+/// person's word that it did not could cross with a sending.
+#[must_use]
+pub fn possible(decision: Decision, case: &Case, state: OperationState) -> bool {
+    use Decision as D;
+    match state {
+        OperationState::Done => decision == D::Dismiss || (decision == D::Continue && case.reason == SECOND_SUCCESS),
+        OperationState::Failed => decision == D::Dismiss,
+        // A refund has no other way to be given than under its own key.
+        OperationState::NeedsReconciliation => {
+            decision != D::Dismiss && (decision != D::StartNew || case.kind == "charge")
+        }
+        _ => decision == D::MarkDone,
+    }
+}
+
+/// The reason of a case about money that was taken twice.
+pub const SECOND_SUCCESS: &str = "second_success";
+
+/// Who decides about money, and carries a correction out.
+pub const OWNER: &str = "payments";
+/// Hours by which a case about money should be decided.
+pub const DECIDE_WITHIN_HOURS: i32 = 24;

@@ -1,0 +1,71 @@
+//! A case as the API shows it.
+
+use crate::domain::case::Case;
+use crate::domain::ids::OrderId;
+use crate::domain::reply::timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// The path of a case.
+#[must_use]
+pub fn location(case_id: Uuid) -> String {
+    format!("/v1/reconciliation-cases/{case_id}")
+}
+
+/// A case's members, in the order of the documentation.
+#[derive(Debug, Serialize)]
+pub struct CaseView<'a> {
+    id: Uuid,
+    object: &'static str,
+    order_id: OrderId,
+    kind: &'a str,
+    fact: &'a str,
+    reason: &'a str,
+    state: &'static str,
+    owner: &'a str,
+    corrector: &'a str,
+    suggestion: &'a str,
+    evidence: &'a Value,
+    opened_at: String,
+    deadline: String,
+    decision: Option<&'a str>,
+    decided_by: Option<&'a str>,
+    decision_reason: Option<&'a str>,
+    proof: Option<&'a str>,
+    resolved_at: Option<String>,
+}
+
+impl<'a> CaseView<'a> {
+    /// The view of one case.
+    #[must_use]
+    pub fn of(case: &'a Case) -> Self {
+        Self {
+            id: case.case_id,
+            object: "reconciliation_case",
+            order_id: case.order_id,
+            kind: &case.kind,
+            fact: &case.fact,
+            reason: &case.reason,
+            state: case.state.as_str(),
+            owner: &case.owner,
+            corrector: &case.corrector,
+            suggestion: &case.suggestion,
+            evidence: &case.evidence,
+            opened_at: timestamp(case.opened_at),
+            deadline: timestamp(case.deadline),
+            decision: case.decision.as_deref(),
+            decided_by: case.decided_by.as_deref(),
+            decision_reason: case.reason_given.as_deref(),
+            proof: case.proof.as_deref(),
+            resolved_at: case.resolved_at.map(timestamp),
+        }
+    }
+}
+
+/// One case's bytes.
+#[must_use]
+pub fn body(case: &Case) -> Vec<u8> {
+    // Serialising into memory fails only for maps with keys that are not strings; there are none.
+    serde_json::to_vec(&CaseView::of(case)).unwrap_or_default()
+}
