@@ -44,7 +44,7 @@ pub struct Args {
 }
 
 const ORG_NAME: &str = "dev";
-const SCOPES: [Scope; 2] = [Scope::OrdersRead, Scope::OrdersWrite];
+const SCOPES: [Scope; 3] = [Scope::OrdersRead, Scope::OrdersWrite, Scope::Reconcile];
 
 /// Runs until a signal; the data stays.
 pub async fn run(args: Args) -> Result<(), CliError> {
@@ -97,6 +97,7 @@ async fn org_and_token(app: &App, key_file: &Path) -> Result<(OrgId, String), Cl
     if let Ok(token) = fs::read_to_string(key_file)
         && let Ok(caller) = authenticate(app, token.trim(), deadline).await
         && caller.org.org_id == org_id
+        && SCOPES.iter().all(|scope| caller.scopes.contains(*scope))
     {
         return Ok((org_id, token.trim().to_owned()));
     }

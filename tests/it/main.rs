@@ -17,6 +17,7 @@ mod idempotency;
 mod in_flight;
 mod key_lookup;
 mod key_syntax;
+mod machines;
 mod network;
 mod openapi;
 mod order_list;
