@@ -179,6 +179,7 @@ CREATE TABLE reconciliation_cases (
     CONSTRAINT reconciliation_cases_pkey PRIMARY KEY (org_id, case_id),
     CONSTRAINT reconciliation_cases_state_check CHECK (state = ANY (ARRAY['open'::text, 'resolved'::text]))
 );
+CREATE INDEX reconciliation_cases_by_order ON reconciliation_cases USING btree (org_id, order_id, case_id);
 CREATE INDEX reconciliation_cases_by_state ON reconciliation_cases USING btree (org_id, state, case_id);
 CREATE UNIQUE INDEX reconciliation_cases_open ON reconciliation_cases USING btree (org_id, order_id, kind, fact) WHERE (state = 'open'::text);
 

@@ -16,6 +16,7 @@ pub struct Metrics {
     requests: Family<RequestLabels, Counter>,
     request_seconds: Histograms<RouteLabels>,
     claims: Family<ClaimLabels, Counter>,
+    effects: Family<EffectLabels, Counter>,
     statement_seconds: Histograms<StatementLabels>,
     pool_connections: Family<PoolLabels, Gauge>,
     pool_waiting: Gauge,
@@ -40,6 +41,12 @@ struct ClaimLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EffectLabels {
+    kind: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StatementLabels {
     statement: &'static str,
 }
@@ -56,6 +63,7 @@ impl Default for Metrics {
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(seconds as fn() -> Histogram),
             claims: Family::default(),
+            effects: Family::default(),
             statement_seconds: Family::new_with_constructor(seconds as fn() -> Histogram),
             pool_connections: Family::default(),
             pool_waiting: Gauge::default(),
@@ -77,6 +85,7 @@ impl Metrics {
             self.request_seconds.clone(),
         );
         registry.register("claims", "What requests for an order came to", self.claims.clone());
+        registry.register("effects", "What was learned of charges and refunds, each time", self.effects.clone());
         registry.register_with_unit(
             "statement_duration",
             "From sending a statement to its last row",
@@ -97,6 +106,11 @@ impl Metrics {
     /// Counts what one request for an order came to.
     pub fn claim(&self, outcome: &'static str) {
         self.claims.get_or_create(&ClaimLabels { outcome }).inc();
+    }
+
+    /// Counts what was learned of one effect; both are from closed lists.
+    pub fn effect(&self, kind: &'static str, outcome: &'static str) {
+        self.effects.get_or_create(&EffectLabels { kind, outcome }).inc();
     }
 
     /// Notes how long one statement took.

@@ -119,6 +119,7 @@ CREATE TABLE reconciliation_cases (
 -- One open case for each effect: the same trouble seen again is the same case.
 CREATE UNIQUE INDEX reconciliation_cases_open ON reconciliation_cases (org_id, order_id, kind, fact)
     WHERE state = 'open';
+CREATE INDEX reconciliation_cases_by_order ON reconciliation_cases (org_id, order_id, case_id);
 CREATE INDEX reconciliation_cases_by_state ON reconciliation_cases (org_id, state, case_id);
 
 -- Append-only: what happened to an order, in order.

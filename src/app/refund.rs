@@ -203,6 +203,7 @@ async fn record(app: &App, id: &OperationId, token: Uuid, found: &Found, asked: 
     let what = if asked { "operation_asked" } else { "operation_attempted" };
     tx.journal((id.org_id, id.order_id), "recovery", what, &details).await?;
     tx.commit().await?;
+    app.metrics.effect("refund", found.outcome);
     Ok(())
 }
 

@@ -32,7 +32,8 @@ use thiserror::Error;
 /// Orders, once: a self-hosted HTTP service in which a retry, a repeated request or a crash never makes a second order.
 #[derive(Debug, Parser)]
 #[command(name = "ichido", version, propagate_version = true)]
-#[command(after_help = "Secrets are read from the environment or from files: DATABASE_URL or DATABASE_URL_FILE.\n\
+#[command(after_help = "Secrets are read from the environment or from files: DATABASE_URL or DATABASE_URL_FILE,\n\
+    ICHIDO_SECRET_KEY or ICHIDO_SECRET_KEY_FILE.\n\
     Logs go to standard error: ICHIDO_LOG=json|text, RUST_LOG=info.\n\
     ICHIDO_ALLOW_UNSAFE_DURABILITY=true, for tests only, allows a database that can lose acknowledged orders.")]
 struct Cli {

@@ -111,9 +111,17 @@ impl Db {
         limit: i64,
         deadline: Deadline,
     ) -> Result<Vec<Case>, DbError> {
-        let (state, order) = (filter.state.map(CaseState::as_str), filter.order_id.map(|order| order.0));
-        let params: [&(dyn ToSql + Sync); 6] = [&org.0, &below, &limit, &state, &filter.reason, &order];
-        self.rows(&sql::CASE_LIST, &params, deadline).await?.iter().map(case_of).collect()
+        let (org, reason, state) = (&org.0, &filter.reason, filter.state.map(CaseState::as_str));
+        // The most selective filter leads, since its index finds the rows.
+        let rows = if let Some(order) = filter.order_id {
+            let params: [&(dyn ToSql + Sync); 6] = [org, &below, &limit, reason, &state, &order.0];
+            self.rows(&sql::CASE_LIST_BY_ORDER, &params, deadline).await?
+        } else if state.is_some() {
+            self.rows(&sql::CASE_LIST_BY_STATE, &[org, &below, &limit, reason, &state], deadline).await?
+        } else {
+            self.rows(&sql::CASE_LIST, &[org, &below, &limit, reason], deadline).await?
+        };
+        rows.iter().map(case_of).collect()
     }
 }
 

@@ -128,7 +128,7 @@ impl Db {
     ///
     /// [`DbError`].
     pub async fn begin(&self, deadline: Deadline) -> Result<Tx, DbError> {
-        Tx::begin(self.connection(deadline).await?, deadline).await
+        Tx::begin(self.connection(deadline).await?, deadline, Arc::clone(&self.metrics)).await
     }
 
     /// Connections now: open, idle, and requests that wait for one.

@@ -79,6 +79,8 @@ statements! {
     CASE_CLOSE_SETTLED = "reconciliation_cases/close_settled",
     CASE_GET = "reconciliation_cases/get",
     CASE_LIST = "reconciliation_cases/list",
+    CASE_LIST_BY_ORDER = "reconciliation_cases/list_by_order",
+    CASE_LIST_BY_STATE = "reconciliation_cases/list_by_state",
     CASE_OPEN = "reconciliation_cases/open",
     CASE_RESOLVE = "reconciliation_cases/resolve",
     MIGRATION_ADD = "schema_migrations/add",

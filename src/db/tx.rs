@@ -3,9 +3,12 @@
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::sql::Statement;
-use crate::db::{Params, within};
+use crate::db::{Params, rows_on, within};
+use crate::metrics::Metrics;
 use deadpool_postgres::Object;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 use tokio_postgres::{Client, Row, Transaction};
 
 /// Runs `work` in a transaction and commits it when it returns `Ok`; anything else rolls back.
@@ -37,11 +40,12 @@ pub struct Tx {
     client: Option<Object>,
     failed: AtomicBool,
     deadline: Deadline,
+    metrics: Arc<Metrics>,
 }
 
 impl Tx {
-    pub(super) async fn begin(client: Object, deadline: Deadline) -> Result<Self, DbError> {
-        let tx = Self { client: Some(client), failed: AtomicBool::new(false), deadline };
+    pub(super) async fn begin(client: Object, deadline: Deadline, metrics: Arc<Metrics>) -> Result<Self, DbError> {
+        let tx = Self { client: Some(client), failed: AtomicBool::new(false), deadline, metrics };
         tx.command("BEGIN").await?;
         Ok(tx)
     }
@@ -52,13 +56,9 @@ impl Tx {
     ///
     /// [`DbError`]; the transaction can then only be given up.
     pub async fn rows(&self, statement: &'static Statement, params: Params<'_>) -> Result<Vec<Row>, DbError> {
-        let client = self.client()?;
-        let answer = within(self.deadline, async {
-            let prepared = client.prepare_cached(statement.text).await.map_err(|error| DbError::preparing(&error))?;
-            client.query(&prepared, params).await.map_err(|error| DbError::running(&error))
-        })
-        .await;
-        self.failed.fetch_or(answer.is_err(), Ordering::Relaxed);
+        let (client, started) = (self.client()?, Instant::now());
+        let answer = within(self.deadline, rows_on(client, statement, params)).await;
+        self.note(statement, started, answer.is_err());
         answer
     }
 
@@ -77,13 +77,13 @@ impl Tx {
     ///
     /// As [`Tx::rows`].
     pub async fn execute(&self, statement: &'static Statement, params: Params<'_>) -> Result<u64, DbError> {
-        let client = self.client()?;
+        let (client, started) = (self.client()?, Instant::now());
         let answer = within(self.deadline, async {
             let prepared = client.prepare_cached(statement.text).await.map_err(|error| DbError::preparing(&error))?;
             client.execute(&prepared, params).await.map_err(|error| DbError::running(&error))
         })
         .await;
-        self.failed.fetch_or(answer.is_err(), Ordering::Relaxed);
+        self.note(statement, started, answer.is_err());
         answer
     }
 
@@ -107,6 +107,11 @@ impl Tx {
         if self.command("ROLLBACK").await.is_ok() {
             drop(self.client.take());
         }
+    }
+
+    fn note(&self, statement: &'static Statement, started: Instant, failed: bool) {
+        self.failed.fetch_or(failed, Ordering::Relaxed);
+        self.metrics.statement(statement.name, started.elapsed());
     }
 
     async fn command(&self, command: &str) -> Result<(), DbError> {

@@ -54,7 +54,10 @@ pub async fn settle_charge(app: &App, finding: &Finding) -> Result<Settled, AppE
     // Each try has a deadline of its own: what is known must not be lost because a database restarts.
     for _ in 0..ATTEMPTS {
         match try_settle(app, finding).await {
-            Ok(settled) => return Ok(settled),
+            Ok(settled) => {
+                app.metrics.effect("charge", finding.heard.outcome);
+                return Ok(settled);
+            }
             Err(error) if error.is_temporary() || error.is_conflict() => {
                 tracing::warn!(%error, order_id = %finding.id.order_id, "charge not recorded, trying again");
                 tokio::time::sleep(std::time::Duration::from_millis(200)).await;

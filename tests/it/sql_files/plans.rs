@@ -29,6 +29,22 @@ const FILL: &str = "
     FROM generate_series(1, 20000) n;
     ANALYZE";
 
+/// A settled charge of every order, ten that are due, ten that are not, and a resolved case of every tenth.
+const FILL_PAYMENTS: &str = "
+    INSERT INTO payments (org_id, order_id, attempt, provider, amount, currency, state, created_at, updated_at)
+    SELECT org_id, order_id, 1, 'stripe', amount, currency, 'succeeded', now(), now() FROM orders;
+    INSERT INTO operations (org_id, order_id, kind, fact, state, operation_key, next_attempt_at, deadline_at, created_at, updated_at)
+    SELECT org_id, order_id, 'charge', '1',
+        CASE WHEN amount % 1000 < 2 THEN 'unknown' ELSE 'done' END, 'k',
+        CASE WHEN amount % 1000 < 2 THEN now() + (amount % 1000 * 2 - 1) * interval '1 hour' END, now(), now(), now()
+    FROM orders;
+    INSERT INTO reconciliation_cases (org_id, case_id, order_id, kind, fact, reason, state, owner, corrector, suggestion,
+        evidence, opened_at, deadline)
+    SELECT org_id, order_id, order_id, 'charge', '1', 'not_found', CASE WHEN amount % 1000 = 0 THEN 'open' ELSE 'resolved' END,
+        '', '', '', '{}', now(), now()
+    FROM orders WHERE amount % 10 = 0;
+    ANALYZE";
+
 const NO_CURSOR: &str = "'ffffffff-ffff-ffff-ffff-ffffffffffff'";
 /// The id of the 10,000th order.
 const CURSOR: &str = "'00000000-0000-0000-0000-000000002710'";
@@ -165,4 +181,32 @@ async fn clean_up_reads_what_it_removes() {
     // Two have expired keys; each of the 2,000 is read and its index probed.
     assert!((nodes[0]["Actual Rows"].as_f64().unwrap() - 2.0).abs() < 0.5, "{}", told(&nodes));
     assert!(rows_read(&nodes) <= 2_010.0, "{}", told(&nodes));
+}
+
+#[tokio::test]
+async fn work_that_is_due_is_found_among_what_is_settled() {
+    let client = filled().await;
+    client.batch_execute(FILL_PAYMENTS).await.unwrap();
+    let order_id = "'00000000-0000-0000-0000-000000000008'";
+    let cases = [
+        // Orders 1,000, 2,000 … are due, all of them of organisation 1.
+        (&sql::OPERATION_ORGS_WITH_DUE, String::new(), 2.0),
+        (&sql::OPERATION_DUE, "1, 8".to_owned(), 8.0),
+        (&sql::ORDER_LOCK, format!("1, {order_id}"), 1.0),
+        (&sql::PAYMENT_LOCK, format!("1, {order_id}, 1"), 1.0),
+        (&sql::PAYMENT_NEWEST, format!("1, {order_id}"), 1.0),
+        (&sql::PAYMENT_OTHERS_PAID, format!("1, {order_id}, 1"), 1.0),
+        (&sql::OPERATION_LOCK, format!("1, {order_id}, 'charge', '1'"), 1.0),
+        (&sql::OPERATION_OPEN_CHARGE, format!("1, {order_id}"), 1.0),
+        (&sql::CASE_LIST, format!("1, {NO_CURSOR}, 5, NULL"), 5.0),
+        (&sql::CASE_LIST_BY_STATE, format!("1, {NO_CURSOR}, 5, NULL, 'open'"), 5.0),
+        (&sql::CASE_LIST_BY_ORDER, format!("1, {NO_CURSOR}, 5, NULL, NULL, {order_id}"), 5.0),
+        (&sql::ORDER_SET_STATUS, format!("1, {order_id}, 'confirmed', 1"), 5.0),
+    ];
+    for (statement, values, most) in cases {
+        let nodes = plan(&client, statement, &values).await;
+        assert!(read_whole(&nodes).is_none(), "{}: {}", statement.name, told(&nodes));
+        let read = rows_read(&nodes);
+        assert!(read <= most, "{} read {read} rows: {}", statement.name, told(&nodes));
+    }
 }
