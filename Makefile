@@ -33,6 +33,7 @@ lint: lint-rust lint-openapi ## formatting, clippy, the contract's linters
 lint-rust: ## formatting and clippy, warnings as errors
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --test faults -- -D warnings
 
 .PHONY: lint-openapi
 lint-openapi: ## redocly and spectral on openapi.yaml (needs npm)
@@ -41,6 +42,11 @@ lint-openapi: ## redocly and spectral on openapi.yaml (needs npm)
 .PHONY: verify
 verify: build ## hold the running program to openapi.yaml as four callers (needs Python 3.11; EXAMPLES=N, SEED=N)
 	@python3 tools/verify/contract.py $(if $(EXAMPLES),--examples $(EXAMPLES)) $(if $(SEED),--seed $(SEED))
+
+.PHONY: verify-faults
+verify-faults: build ## orders, payments and cancellations under kills and cut lines, judged (SEED=N, FAULTS=200, CLIENTS=16)
+	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/report.json \
+	  $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLIENTS),--clients $(CLIENTS)) $(ARGS)
 
 .PHONY: bench
 bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one)

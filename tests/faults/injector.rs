@@ -1,0 +1,90 @@
+//! Chooses one fault after another by the seed, and makes it happen.
+
+use crate::Failure;
+use crate::fault::{Fault, Line, Target};
+use crate::ledger::Ledger;
+use crate::proxy::Proxy;
+use crate::stack::Stack;
+use crate::supervisor::Supervised;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// Between two faults, in milliseconds.
+const GAP_MS: std::ops::RangeInclusive<u64> = 500..=1_500;
+/// Clients and servers have met before the first fault.
+const WARM_UP: Duration = Duration::from_secs(1);
+/// The longest that the database is asked for its sessions.
+const ASK_LIMIT: Duration = Duration::from_secs(5);
+
+/// Makes so many faults happen; nothing is broken any more when it returns.
+///
+/// # Errors
+///
+/// When PostgreSQL does not start again.
+pub async fn inject(stack: &Stack, ledger: &Ledger, faults: u32, seed: u64) -> Result<(), Failure> {
+    let mut random = StdRng::seed_from_u64(seed);
+    sleep(WARM_UP).await;
+    for _ in 0..faults {
+        let fault = Fault::choose(&mut random, stack.gateway.is_some());
+        ledger.injected(&fault);
+        strike(stack, ledger, fault).await?;
+        sleep(Duration::from_millis(random.random_range(GAP_MS))).await;
+    }
+    for line in [Line::Gateway, Line::Database] {
+        if let Some(proxy) = proxy(stack, line) {
+            proxy.calm();
+        }
+    }
+    for target in [Target::ServerA, Target::ServerB, Target::Worker] {
+        process(stack, target).resume().await;
+    }
+    Ok(())
+}
+
+async fn strike(stack: &Stack, ledger: &Ledger, fault: Fault) -> Result<(), Failure> {
+    match fault {
+        Fault::Kill(target) => {
+            if let Some(server) = target.server() {
+                ledger.kills(server);
+            }
+            process(stack, target).kill().await;
+        }
+        Fault::Pause(target, time) => process(stack, target).pause(time).await,
+        Fault::EndBackend(pick) => {
+            // The database may be out of reach because of another fault; then there is nobody to end.
+            let ended = timeout(ASK_LIMIT, stack.database.end_a_backend(pick)).await;
+            if !matches!(ended, Ok(Ok(true))) {
+                ledger.log("no backend was ended");
+            }
+        }
+        Fault::KillPostmaster => stack.database.kill_and_restart().await?,
+        Fault::Strike(line, strike, times) => on(stack, line, |proxy| proxy.arm(strike, times)),
+        Fault::Reset(line) => on(stack, line, Proxy::reset),
+        Fault::Stall(line, time) => on(stack, line, |proxy| proxy.stall(time)),
+        Fault::Delay(line, each, time) => on(stack, line, |proxy| proxy.delay(each, time)),
+    }
+    Ok(())
+}
+
+fn on(stack: &Stack, line: Line, act: impl FnOnce(&Proxy)) {
+    if let Some(proxy) = proxy(stack, line) {
+        act(proxy);
+    }
+}
+
+fn proxy(stack: &Stack, line: Line) -> Option<&Proxy> {
+    match line {
+        Line::Gateway => stack.gateway.as_ref().map(|gateway| &gateway.link),
+        Line::Database => Some(&stack.database.link),
+    }
+}
+
+fn process(stack: &Stack, target: Target) -> &Supervised {
+    match target {
+        Target::ServerA => &stack.servers[0],
+        Target::ServerB => &stack.servers[1],
+        Target::Worker => &stack.worker,
+    }
+}

@@ -1,0 +1,137 @@
+//! The table, and the same figures as JSON.
+
+use crate::arguments::Arguments;
+use crate::judge::{Evidence, TEETH};
+use crate::ledger::{Figures, Kind, Ledger};
+use crate::stack::{LEASE, Stack};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+/// How many violations are shown; all are in the log.
+const SHOWN: usize = 20;
+/// After a kill, what was on its way should be settled within the lease and this.
+const ALLOWANCE: Duration = Duration::from_secs(2);
+
+/// What a run came to.
+pub struct Report<'a> {
+    /// What it was told.
+    pub arguments: &'a Arguments,
+    /// What replays its choices.
+    pub seed: u32,
+    /// What ran.
+    pub stack: &'a Stack,
+    /// What happened.
+    pub ledger: &'a Ledger,
+    /// What the judges looked at.
+    pub evidence: &'a Evidence,
+}
+
+impl Report<'_> {
+    /// Every figure, by name.
+    fn rows(&self, figures: &Figures) -> Vec<(&'static str, Value)> {
+        let (waiting, in_progress) = self.evidence.in_progress();
+        let count = |kind| figures.violations.iter().filter(|violation| violation.kind == kind).count();
+        let records = &self.evidence.records;
+        let paid = records.iter().filter(|record| {
+            record.order.method.is_some() && record.told.as_ref().is_some_and(|told| told.answer.status != 402)
+        });
+        let struck = self.stack.gateway.as_ref().map_or(0, |gateway| gateway.link.struck());
+        let (restarts, refused) = self.stack.restarts();
+        vec![
+            ("seed", json!(self.seed)),
+            ("seconds", json!(self.ledger.elapsed().as_secs())),
+            ("clients", json!(self.arguments.clients)),
+            ("faults", json!(figures.faults.values().sum::<u64>())),
+            ("faults by kind", json!(figures.faults)),
+            ("requests struck on the gateway line", json!(struck)),
+            ("requests struck on the database line", json!(self.stack.database.link.struck())),
+            ("starts after an end, refused ones", json!([restarts, refused])),
+            ("requests", json!(figures.requests)),
+            ("requests hung up on", json!(figures.hung_up)),
+            ("answers by status", json!(figures.answers)),
+            ("orders", json!(self.evidence.orders.len())),
+            ("keys with a definite answer", json!(records.iter().filter(|record| record.told.is_some()).count())),
+            ("paid orders", json!(paid.count())),
+            ("charges at the gateway", json!(self.evidence.count("charge"))),
+            ("refunds at the gateway", json!(self.evidence.count("refund"))),
+            ("operations by state", json!(self.evidence.operations)),
+            ("double charges", json!(count(Kind::DoubleCharge))),
+            ("wrong charges", json!(count(Kind::WrongCharge))),
+            ("wrong refunds", json!(count(Kind::WrongRefund))),
+            ("lost acknowledgements", json!(count(Kind::LostAcknowledgement))),
+            ("keys without their one order", json!(count(Kind::OrdersPerKey))),
+            ("replays that differ", json!(count(Kind::Replay))),
+            ("answers that should not be", json!(count(Kind::Answer))),
+            ("processes that ended by themselves", json!(count(Kind::Process))),
+            ("in-progress claims after 60 s", json!(in_progress)),
+            ("unfinished operations after 60 s", json!(self.evidence.unfinished_operations())),
+            ("claims that wait for a person", json!(waiting)),
+            ("open cases", json!(self.evidence.cases.len())),
+        ]
+    }
+
+    /// From the kill of a server to the definite answer of what was on its way there.
+    fn after_kill(figures: &Figures) -> BTreeMap<&'static str, f64> {
+        let mut times = figures.after_kill.clone();
+        times.sort_unstable();
+        let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).map(Duration::as_secs_f64);
+        let named = [("p50", at(50)), ("p99", at(99)), ("most", at(100))];
+        named.into_iter().filter_map(|(name, time)| Some((name, time?))).collect()
+    }
+
+    /// Every figure.
+    pub fn json(&self) -> Value {
+        let figures = self.ledger.figures();
+        let figure = self.rows(&figures).into_iter().map(|(name, value)| (name.to_owned(), value));
+        let violations = figures.violations.iter();
+        let violations = violations.map(|found| json!({ "kind": format!("{:?}", found.kind), "what": found.what }));
+        json!({
+            "figures": figure.collect::<serde_json::Map<_, _>>(),
+            "seconds_from_kill_to_answer": Self::after_kill(&figures),
+            "requests_caught_in_a_kill": figures.after_kill.len(),
+            "bound_seconds": (LEASE + ALLOWANCE).as_secs(),
+            "open_cases": self.evidence.cases,
+            "violations": violations.collect::<Vec<_>>(),
+            "passed": figures.violations.is_empty(),
+        })
+    }
+}
+
+impl Display for Report<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let figures = self.ledger.figures();
+        for (name, value) in self.rows(&figures) {
+            match &value {
+                Value::Object(parts) if parts.is_empty() => writeln!(f, "{name:<40} -")?,
+                Value::Object(parts) => {
+                    writeln!(f, "{name:<40} {}", parts.values().filter_map(Value::as_u64).sum::<u64>())?;
+                    parts.iter().try_for_each(|(part, count)| writeln!(f, "    {part:<36} {count}"))?;
+                }
+                Value::Array(parts) => {
+                    let parts: Vec<_> = parts.iter().map(ToString::to_string).collect();
+                    writeln!(f, "{name:<40} {}", parts.join(", "))?;
+                }
+                _ => writeln!(f, "{name:<40} {value}")?,
+            }
+        }
+        let times = Self::after_kill(&figures);
+        let times: Vec<_> = times.iter().map(|(name, time)| format!("{name} {time:.2} s")).collect();
+        let bound = (LEASE + ALLOWANCE).as_secs();
+        writeln!(
+            f,
+            "{:<40} {} (of {} requests; lease + 2 s is {bound} s)",
+            "from a server's kill to the answer",
+            times.join(", "),
+            figures.after_kill.len()
+        )?;
+        writeln!(f, "{:<40} {} of {}", "planted faults the judges saw before", TEETH.len(), TEETH.len())?;
+        self.evidence.cases.iter().take(SHOWN).try_for_each(|case| writeln!(f, "open case: {case}"))?;
+        for found in figures.violations.iter().take(SHOWN) {
+            writeln!(f, "violation: {:?}: {}", found.kind, found.what)?;
+        }
+        let verdict = if figures.violations.is_empty() { "PASSED" } else { "FAILED" };
+        write!(f, "{:<40} {verdict}, {} violations", "verdict", figures.violations.len())
+    }
+}
