@@ -44,7 +44,7 @@ verify: build ## hold the running program to openapi.yaml as four callers (needs
 	@python3 tools/verify/contract.py $(if $(EXAMPLES),--examples $(EXAMPLES)) $(if $(SEED),--seed $(SEED))
 
 .PHONY: verify-faults
-verify-faults: build ## orders, payments and cancellations under kills and cut lines, judged (SEED=N, FAULTS=200, CLIENTS=16)
+verify-faults: build ## orders and payments under kills and cut lines, then judged (SEED=N, FAULTS=200, CLIENTS=16)
 	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/report.json \
 	  $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLIENTS),--clients $(CLIENTS)) $(ARGS)
 

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// How many violations are shown; all are in the log.
+/// How many violations and cases the table shows, and how many violations the JSON holds; all are in the log.
 const SHOWN: usize = 20;
+const WRITTEN: usize = 500;
 /// After a kill, what was on its way should be settled within the lease and this.
 const ALLOWANCE: Duration = Duration::from_secs(2);
 
@@ -34,16 +35,17 @@ impl Report<'_> {
         let (waiting, in_progress) = self.evidence.in_progress();
         let count = |kind| figures.violations.iter().filter(|violation| violation.kind == kind).count();
         let records = &self.evidence.records;
-        let paid = records.iter().filter(|record| {
+        let paid_orders = records.iter().filter(|record| {
             record.order.method.is_some() && record.told.as_ref().is_some_and(|told| told.answer.status != 402)
         });
         let struck = self.stack.gateway.as_ref().map_or(0, |gateway| gateway.link.struck());
         let (restarts, refused) = self.stack.restarts();
+        let Arguments { faults, clients, paid, .. } = self.arguments;
+        let cancels = self.arguments.cancels();
         vec![
+            ("run", json!(format!("{faults} faults, {clients} clients, {paid} % paid, {cancels} % cancelled"))),
             ("seed", json!(self.seed)),
             ("seconds", json!(self.ledger.elapsed().as_secs())),
-            ("clients", json!(self.arguments.clients)),
-            ("faults", json!(figures.faults.values().sum::<u64>())),
             ("faults by kind", json!(figures.faults)),
             ("requests struck on the gateway line", json!(struck)),
             ("requests struck on the database line", json!(self.stack.database.link.struck())),
@@ -53,7 +55,7 @@ impl Report<'_> {
             ("answers by status", json!(figures.answers)),
             ("orders", json!(self.evidence.orders.len())),
             ("keys with a definite answer", json!(records.iter().filter(|record| record.told.is_some()).count())),
-            ("paid orders", json!(paid.count())),
+            ("paid orders", json!(paid_orders.count())),
             ("charges at the gateway", json!(self.evidence.count("charge"))),
             ("refunds at the gateway", json!(self.evidence.count("refund"))),
             ("operations by state", json!(self.evidence.operations)),
@@ -72,11 +74,14 @@ impl Report<'_> {
         ]
     }
 
-    /// From the kill of a server to the definite answer of what was on its way there.
-    fn after_kill(figures: &Figures) -> BTreeMap<&'static str, f64> {
+    /// From the kill of a server to the definite answer of what was on its way there, in seconds.
+    fn after_kill(figures: &Figures) -> Vec<(&'static str, f64)> {
         let mut times = figures.after_kill.clone();
         times.sort_unstable();
-        let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).map(Duration::as_secs_f64);
+        let at = |percent: usize| {
+            let place = (times.len() * percent).div_ceil(100);
+            times.get(place.saturating_sub(1)).map(Duration::as_secs_f64)
+        };
         let named = [("p50", at(50)), ("p99", at(99)), ("most", at(100))];
         named.into_iter().filter_map(|(name, time)| Some((name, time?))).collect()
     }
@@ -85,11 +90,11 @@ impl Report<'_> {
     pub fn json(&self) -> Value {
         let figures = self.ledger.figures();
         let figure = self.rows(&figures).into_iter().map(|(name, value)| (name.to_owned(), value));
-        let violations = figures.violations.iter();
+        let violations = figures.violations.iter().take(WRITTEN);
         let violations = violations.map(|found| json!({ "kind": format!("{:?}", found.kind), "what": found.what }));
         json!({
             "figures": figure.collect::<serde_json::Map<_, _>>(),
-            "seconds_from_kill_to_answer": Self::after_kill(&figures),
+            "seconds_from_kill_to_answer": Self::after_kill(&figures).into_iter().collect::<BTreeMap<_, _>>(),
             "requests_caught_in_a_kill": figures.after_kill.len(),
             "bound_seconds": (LEASE + ALLOWANCE).as_secs(),
             "open_cases": self.evidence.cases,
@@ -113,6 +118,7 @@ impl Display for Report<'_> {
                     let parts: Vec<_> = parts.iter().map(ToString::to_string).collect();
                     writeln!(f, "{name:<40} {}", parts.join(", "))?;
                 }
+                Value::String(text) => writeln!(f, "{name:<40} {text}")?,
                 _ => writeln!(f, "{name:<40} {value}")?,
             }
         }

@@ -17,7 +17,7 @@ pub const LIMIT: Duration = Duration::from_mins(1);
 const LAST_QUESTION: Duration = Duration::from_secs(20);
 /// So many are asked about at once, and so many altogether.
 const AT_ONCE: usize = 32;
-const MOST_QUESTIONS: usize = 2_000;
+const MOST_QUESTIONS: usize = 320;
 const POLL: Duration = Duration::from_secs(2);
 
 /// The evidence once nothing is unfinished, or [`LIMIT`] after the faults stopped.
