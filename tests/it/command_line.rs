@@ -1,5 +1,6 @@
 //! The command line, as an operator and as a script meet it: the real program on a database of its own.
 
+mod gateways;
 mod help;
 mod orgs_and_keys;
 mod settings;

@@ -1,6 +1,7 @@
 //! Orders with a payment, against the simulated world: what clients see, and what really happened there.
 
 mod cancelling;
+mod cuts;
 mod deciding;
 mod flow;
 mod races;

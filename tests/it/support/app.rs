@@ -3,6 +3,7 @@
 use crate::support::{contract, payments, postgres};
 use ichido::app::App;
 use ichido::app::create_key::create_key;
+use ichido::app::gateways::PaymentSettings;
 use ichido::clock::Clock;
 use ichido::db::deadline::Deadline;
 use ichido::db::orgs::NewOrg;
@@ -102,8 +103,17 @@ impl TestApp {
 
     /// A service on a database that exists, with so many connections and these web origins.
     pub async fn start_on(url: SecretString, pool: usize, cors_origins: Vec<String>) -> Self {
+        Self::start_as(url, pool, cors_origins, payments::settings()).await
+    }
+
+    /// A service on a database that exists, which takes payments like this.
+    pub async fn start_with(url: SecretString, settings: PaymentSettings) -> Self {
+        Self::start_as(url, 4, Vec::new(), settings).await
+    }
+
+    async fn start_as(url: SecretString, pool: usize, cors_origins: Vec<String>, settings: PaymentSettings) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let app = startup::app(&url, pool, Clock::System, payments::settings()).unwrap();
+        let app = startup::app(&url, pool, Clock::System, settings).unwrap();
         let (server, address) = http::server::start(app.clone(), "127.0.0.1:0".parse().unwrap(), cors_origins).unwrap();
         let handle = server.handle();
         tokio::spawn(server);
