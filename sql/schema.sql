@@ -76,6 +76,7 @@ CREATE TABLE operations (
     first_sent_at timestamp with time zone,
     last_sent_at timestamp with time zone,
     never_send boolean NOT NULL DEFAULT false,
+    look_only boolean NOT NULL DEFAULT false,
     external_reference text,
     last_outcome text,
     created_at timestamp with time zone NOT NULL,
@@ -83,8 +84,10 @@ CREATE TABLE operations (
     CONSTRAINT operations_pkey PRIMARY KEY (org_id, order_id, kind, fact),
     CONSTRAINT operations_amount_check CHECK (amount >= 0),
     CONSTRAINT operations_leased_has_lease CHECK ((state = 'leased'::text) = (lease_token IS NOT NULL AND lease_until IS NOT NULL)),
-    CONSTRAINT operations_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'ready'::text, 'leased'::text, 'done'::text, 'retry_at'::text, 'unknown'::text, 'failed'::text, 'needs_reconciliation'::text]))
+    CONSTRAINT operations_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'ready'::text, 'leased'::text, 'done'::text, 'retry_at'::text, 'unknown'::text, 'failed'::text, 'needs_reconciliation'::text])),
+    CONSTRAINT operations_waiting_has_time CHECK ((state = ANY (ARRAY['ready'::text, 'retry_at'::text, 'unknown'::text])) = (next_attempt_at IS NOT NULL))
 );
+CREATE UNIQUE INDEX operations_by_key ON operations USING btree (org_id, operation_key);
 CREATE INDEX operations_due ON operations USING btree (org_id, COALESCE(lease_until, next_attempt_at)) WHERE (state = ANY (ARRAY['ready'::text, 'leased'::text, 'retry_at'::text, 'unknown'::text]));
 
 CREATE TABLE orders (
@@ -110,6 +113,7 @@ CREATE TABLE orders (
     CONSTRAINT orders_pkey PRIMARY KEY (org_id, order_id),
     CONSTRAINT orders_amount_check CHECK (amount >= 0 AND amount <= '9007199254740991'::bigint),
     CONSTRAINT orders_amount_refunded_check CHECK (amount_refunded >= 0),
+    CONSTRAINT orders_payment_whole CHECK ((payment_attempt IS NULL) = (payment_state IS NULL) AND (payment_attempt IS NULL) = (payment_provider IS NULL)),
     CONSTRAINT orders_status_check CHECK (status = ANY (ARRAY['received'::text, 'payment_failed'::text, 'confirmed'::text, 'shipment_requested'::text, 'completed'::text, 'cancelled'::text]))
 );
 CREATE INDEX orders_by_customer ON orders USING btree (org_id, customer_reference, order_id);
@@ -141,6 +145,7 @@ CREATE TABLE payments (
     order_id uuid NOT NULL,
     attempt integer NOT NULL,
     provider text NOT NULL,
+    gateway_sha256 bytea,
     method_sealed bytea,
     gateway_reference text,
     amount bigint NOT NULL,
@@ -156,6 +161,7 @@ CREATE TABLE payments (
     CONSTRAINT payments_check CHECK (refunded >= 0 AND refunded <= amount),
     CONSTRAINT payments_state_check CHECK (state = ANY (ARRAY['processing'::text, 'succeeded'::text, 'declined'::text, 'unknown'::text, 'partially_refunded'::text, 'refunded'::text, 'capture_failed'::text, 'disputed'::text]))
 );
+CREATE UNIQUE INDEX payments_by_reference ON payments USING btree (org_id, provider, gateway_reference) WHERE (gateway_reference IS NOT NULL);
 
 CREATE TABLE reconciliation_cases (
     org_id bigint NOT NULL,
@@ -177,6 +183,7 @@ CREATE TABLE reconciliation_cases (
     proof text,
     resolved_at timestamp with time zone,
     CONSTRAINT reconciliation_cases_pkey PRIMARY KEY (org_id, case_id),
+    CONSTRAINT reconciliation_cases_resolved_is_told CHECK ((state = 'resolved'::text) = (decision IS NOT NULL AND decided_by IS NOT NULL AND resolved_at IS NOT NULL)),
     CONSTRAINT reconciliation_cases_state_check CHECK (state = ANY (ARRAY['open'::text, 'resolved'::text]))
 );
 CREATE INDEX reconciliation_cases_by_order ON reconciliation_cases USING btree (org_id, order_id, case_id);

@@ -21,6 +21,9 @@ ALTER TABLE orders ADD COLUMN payment_provider text;
 ALTER TABLE orders ADD COLUMN payment_reference text;
 ALTER TABLE orders ADD COLUMN payment_state text;
 ALTER TABLE orders ADD COLUMN steps text[];
+ALTER TABLE orders ADD CONSTRAINT orders_payment_whole CHECK (
+    (payment_attempt IS NULL) = (payment_state IS NULL) AND (payment_attempt IS NULL) = (payment_provider IS NULL)
+);
 
 -- One attempt to take an order's money at one gateway.
 CREATE TABLE payments (
@@ -28,6 +31,8 @@ CREATE TABLE payments (
     order_id          uuid        NOT NULL,
     attempt           integer     NOT NULL CHECK (attempt > 0),
     provider          text        NOT NULL,
+    -- Hash of the gateway's address and secret: another gateway knows nothing of this attempt.
+    gateway_sha256    bytea,
     -- Sealed; needed as long as the same call may have to be sent again, and removed when the attempt is settled.
     method_sealed     bytea,
     gateway_reference text,
@@ -44,6 +49,10 @@ CREATE TABLE payments (
     PRIMARY KEY (org_id, order_id, attempt),
     FOREIGN KEY (org_id, order_id) REFERENCES orders (org_id, order_id)
 );
+
+-- One payment at the gateway pays one attempt.
+CREATE UNIQUE INDEX payments_by_reference ON payments (org_id, provider, gateway_reference)
+    WHERE gateway_reference IS NOT NULL;
 
 -- The ledger of effects: everything that is asked of anybody else, once for each (order, kind, fact).
 CREATE TABLE operations (
@@ -73,6 +82,8 @@ CREATE TABLE operations (
     last_sent_at       timestamptz,
     -- Looked up and cancelled only, whatever its key is still good for.
     never_send         boolean     NOT NULL DEFAULT false,
+    -- Looked up only, since that is what a person asked for.
+    look_only          boolean     NOT NULL DEFAULT false,
     external_reference text,
     last_outcome       text,
     created_at         timestamptz NOT NULL,
@@ -81,8 +92,15 @@ CREATE TABLE operations (
     FOREIGN KEY (org_id, order_id) REFERENCES orders (org_id, order_id),
     CONSTRAINT operations_leased_has_lease CHECK (
         (state = 'leased') = (lease_token IS NOT NULL AND lease_until IS NOT NULL)
+    ),
+    -- What waits without a time would wait for ever.
+    CONSTRAINT operations_waiting_has_time CHECK (
+        (state IN ('ready', 'retry_at', 'unknown')) = (next_attempt_at IS NOT NULL)
     )
 );
+
+-- One key names one effect.
+CREATE UNIQUE INDEX operations_by_key ON operations (org_id, operation_key);
 
 -- What the worker looks for. Rows that are finished, or that wait for a person, are not in it.
 CREATE INDEX operations_due ON operations (org_id, coalesce(lease_until, next_attempt_at))
@@ -112,6 +130,9 @@ CREATE TABLE reconciliation_cases (
     reason_given text,
     proof       text,
     resolved_at timestamptz,
+    CONSTRAINT reconciliation_cases_resolved_is_told CHECK (
+        (state = 'resolved') = (decision IS NOT NULL AND decided_by IS NOT NULL AND resolved_at IS NOT NULL)
+    ),
     PRIMARY KEY (org_id, case_id),
     FOREIGN KEY (org_id, order_id) REFERENCES orders (org_id, order_id)
 );

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::app::charge::recover::recover_charge;
+use crate::app::claiming::begun;
 use crate::app::command::Keyed;
 use crate::app::error::AppError;
 use crate::db::deadline::Deadline;
@@ -85,8 +86,8 @@ impl Keyed {
     /// Goes on with work whose holder is gone, or whose next look is due; then the claim tells what came of it.
     async fn take_over(&self, app: &App, found: FoundClaim, attempt: i32) -> Result<Answer, AppError> {
         let id = OperationId::charge(self.command.org.org_id, found.order_id, attempt);
-        recover_charge(app, &id, "request", self.command.request_id).await?;
-        let again = self.find(app, Deadline::of_request()).await?.unwrap_or(found);
+        recover_charge(app, &id, "request", self.command.request_id).await.map_err(begun)?;
+        let again = self.find(app, Deadline::of_request()).await.map_err(begun)?.unwrap_or(found);
         match self.decide(&again, Mine::default()) {
             // Due again already: the next retry takes it up.
             Decision::TakeOver { .. } => self.unsettled(app, &again, 1).await,
@@ -125,15 +126,15 @@ impl Keyed {
         Some(Answer { kind, reply, expires_at: found.expires_at })
     }
 
-    /// 202: the order as it stands.
+    /// 202: the order as it stands. That it could not be read does not mean that nothing was done.
     pub(super) async fn unsettled(
         &self,
         app: &App,
         found: &FoundClaim,
         retry_after_seconds: u64,
     ) -> Result<Answer, AppError> {
-        let order = app.db.get_order(self.command.org.org_id, found.order_id, Deadline::of_request()).await?;
-        let order = order.ok_or(AppError::Internal)?;
+        let order = app.db.get_order(self.command.org.org_id, found.order_id, Deadline::of_request()).await;
+        let order = order.map_err(|error| begun(AppError::reading(&error)))?.ok_or(AppError::Internal)?;
         let kind = AnswerKind::Accepted { retry_after_seconds };
         Ok(Answer { kind, reply: reply::shown(&order, 202), expires_at: found.expires_at })
     }

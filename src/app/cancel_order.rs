@@ -2,19 +2,18 @@
 
 use crate::app::App;
 use crate::app::answer::Answer;
+use crate::app::charge::CHARGE_TIME;
 use crate::app::claiming::{Claimed, Claiming, Tried};
 use crate::app::command::{Command, Keyed};
 use crate::app::error::AppError;
-use crate::app::refund::ask_for_refund;
+use crate::app::refund::refund_all;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
-use crate::db::operations::OperationId;
 use crate::db::orders::LockedOrder;
 use crate::db::tx::Tx;
 use crate::domain::claim::Mine;
 use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::order::OrderStatus;
-use crate::domain::payment::PaymentState;
 use crate::domain::reply;
 use crate::domain::validate::validate_cancel;
 use serde_json::json;
@@ -33,8 +32,11 @@ pub async fn cancel_order(
     deadline: Deadline,
 ) -> Result<Answer, AppError> {
     let body = command.json()?;
-    validate_cancel(&body).map_err(AppError::Invalid)?;
+    let validated = validate_cancel(&body);
     let keyed = command.keyed(body, &[]);
+    if let Err(errors) = validated {
+        return keyed.despite(app, AppError::Invalid(errors), deadline).await;
+    }
     let claiming = Claiming { app, keyed: &keyed, minted: Mine::default(), reference: None, deadline };
     match claiming.run(async || record(app, &keyed, order_id, deadline).await).await? {
         Claimed::Won(answer) | Claimed::Answered(answer) => Ok(answer),
@@ -69,15 +71,13 @@ async fn record(app: &App, keyed: &Keyed, order_id: OrderId, deadline: Deadline)
 async fn cancel(tx: &Tx, org_id: OrgId, order_id: OrderId, order: &LockedOrder) -> Result<(), DbError> {
     tx.request_cancel(org_id, order_id).await?;
     if tx.has_open_charge(org_id, order_id).await? {
-        // Recovery looks it up and ends it; the order is cancelled when that is known.
-        tx.hurry_charge(org_id, order_id).await?;
+        // Recovery looks it up and ends it; the order is cancelled when that is known. Asking for it twice makes nothing
+        // quicker, and would only use up questions.
+        if !order.cancel_requested {
+            tx.hurry_charge(org_id, order_id, CHARGE_TIME).await?;
+        }
         return tx.set_order_status(org_id, order_id, order, order.status).await;
     }
-    if let Some(payment) = tx.newest_payment(org_id, order_id).await?
-        && matches!(payment.state, PaymentState::Succeeded | PaymentState::PartiallyRefunded)
-    {
-        let charge = OperationId::charge(org_id, order_id, payment.attempt);
-        ask_for_refund(tx, &charge, &payment).await?;
-    }
+    refund_all(tx, org_id, order_id).await?;
     tx.set_order_status(org_id, order_id, order, OrderStatus::Cancelled).await
 }

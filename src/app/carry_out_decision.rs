@@ -1,10 +1,11 @@
 //! What a person's decision does to the effect it is about, and to the order.
 
 use crate::app::App;
+use crate::app::charge::CHARGE_TIME;
 use crate::app::charge::send::Heard;
 use crate::app::charge::settle::{Finding, settle_in};
 use crate::app::command::Keyed;
-use crate::app::refund::{ask_for_refund, give_back};
+use crate::app::refund::{REFUND_TIME, ask_for_refund, give_back};
 use crate::db::error::DbError;
 use crate::db::operations::{Move, OperationId, OperationRow};
 use crate::db::orders::LockedOrder;
@@ -27,34 +28,35 @@ pub(super) async fn carry_out(
     let ends = matches!(asked.decision, Decision::MarkDone | Decision::MarkNotDone);
     if ends && id.attempt().is_some() {
         // Moves the order on by itself.
-        return settle_in(app, tx, &finding(keyed, id.clone(), asked)).await.map(|_| ());
-    }
-    if asked.decision == Decision::StartNew {
-        tx.never_send(id).await?;
+        let settled = settle_in(app, tx, &finding(keyed, id.clone(), asked)).await?;
+        return if settled.is_some() { Ok(()) } else { Err(DbError::LostRace) };
     }
     let settled = operation.facts.state == OperationState::Done;
     if settled && asked.decision == Decision::Continue {
         give_second_success_back(tx, id).await?;
     } else if let Some(event) = asked.decision.event() {
         let policy = &app.payments.policy;
-        if let Ok(step) = operation::next(&operation.facts, event, order.now, policy, rand::random()) {
-            let outcome = asked.decision.as_str();
-            let moved = Move { step, external_reference: None, outcome, asked: false, never_sent: false };
-            tx.move_operation(id, operation, &moved).await?;
-            if step.state == OperationState::Done {
-                book_refund(tx, id, operation).await?;
-            }
+        let step = operation::next(&operation.facts, event, order.now, policy, rand::random());
+        let step = step.map_err(|_| DbError::LostRace)?;
+        let time = if id.attempt().is_some() { CHARGE_TIME } else { REFUND_TIME };
+        let moved = Move { fresh_start: Some(time), ..Move::to(step, asked.decision.as_str()) };
+        tx.move_operation(id, operation, &moved).await?;
+        if step.state == OperationState::Done {
+            book_refund(tx, id, operation).await?;
+        } else {
+            tx.restrict(id, asked.decision == Decision::StartNew, asked.decision == Decision::AskAgain).await?;
         }
     }
     tx.set_order_status(id.org_id, id.order_id, order, order.status).await
 }
 
-/// Money was taken twice: this attempt's goes back.
+/// Money was taken twice: one of the two goes back, this attempt's if it is still there.
 async fn give_second_success_back(tx: &Tx, id: &OperationId) -> Result<(), DbError> {
-    let Some(attempt) = id.attempt() else { return Ok(()) };
-    match tx.lock_payment(id.org_id, id.order_id, attempt).await? {
-        Some((payment, _)) => ask_for_refund(tx, id, &payment).await,
-        None => Ok(()),
+    let paid = tx.paid_payments(id.org_id, id.order_id).await?;
+    let this = paid.iter().find(|payment| Some(payment.attempt) == id.attempt());
+    match this {
+        Some(payment) if paid.len() > 1 => ask_for_refund(tx, id, payment).await,
+        _ => Ok(()),
     }
 }
 
@@ -71,7 +73,7 @@ fn finding(keyed: &Keyed, id: OperationId, asked: &AskedDecision) -> Finding {
     let (fact, outcome) = match asked.decision {
         Decision::MarkDone => {
             // The proof is for people; only where it is a reference of the gateway can a refund go by it.
-            let reference = asked.proof.clone().filter(|proof| is_payment_intent(proof));
+            let reference = asked.reference().map(str::to_owned);
             (ChargeFact::Succeeded { reference }, "marked_done")
         }
         _ => (ChargeFact::Declined { reference: None, code: "marked_not_done".to_owned() }, "marked_not_done"),
@@ -84,11 +86,4 @@ fn finding(keyed: &Keyed, id: OperationId, asked: &AskedDecision) -> Finding {
         actor: keyed.command.asked_by.clone(),
         request_id: keyed.command.request_id,
     }
-}
-
-fn is_payment_intent(proof: &str) -> bool {
-    let rest = proof.strip_prefix("pi_");
-    rest.is_some_and(|rest| {
-        !rest.is_empty() && rest.len() <= 252 && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    })
 }

@@ -64,8 +64,7 @@ impl Claiming<'_> {
             let refused = match attempt().await {
                 Ok(Tried::Won(won)) => return Ok(Claimed::Won(won)),
                 Ok(Tried::Taken) => None,
-                Ok(Tried::Refused(error)) if !unsure => return Err(error),
-                // What is in the way may be our own work, committed before.
+                // Whoever has the key comes first: what is in the way may be this very command's own work.
                 Ok(Tried::Refused(error)) => Some(error),
                 Err(error) if error.is_unique_violation() => None,
                 Err(error) if error.is_conflict() => continue,
@@ -106,7 +105,27 @@ impl Claiming<'_> {
     }
 }
 
+/// What a failure means once it is certain that the work has begun: that it was not done can no longer be said.
+pub(super) fn begun(error: AppError) -> AppError {
+    match error {
+        AppError::Unavailable => AppError::OutcomeUnknown,
+        other => other,
+    }
+}
+
 impl Keyed {
+    /// What today's rules refuse may have been accepted by earlier ones: its retry still gets its answer.
+    ///
+    /// # Errors
+    ///
+    /// `refusal`, unless this very request has the key.
+    pub(super) async fn despite(&self, app: &App, refusal: AppError, deadline: Deadline) -> Result<Answer, AppError> {
+        match self.find(app, deadline).await?.filter(|found| found.fingerprint == self.fingerprint) {
+            Some(found) => self.answer(app, found, Mine::default()).await,
+            None => Err(refusal),
+        }
+    }
+
     /// What the claim of a command on an order that exists consists of.
     pub(super) fn claim(&self) -> CommandClaim<'_> {
         CommandClaim {
@@ -120,8 +139,5 @@ impl Keyed {
 
 /// What a failure means when a claim may be on its way (`unsure`) or certainly is not.
 fn failed(error: AppError, unsure: bool) -> AppError {
-    match error {
-        AppError::Unavailable if unsure => AppError::OutcomeUnknown,
-        other => other,
-    }
+    if unsure { begun(error) } else { error }
 }

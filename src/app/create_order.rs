@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::app::answer::{Answer, AnswerKind};
 use crate::app::command::{Command, Keyed};
 use crate::app::error::AppError;
-use crate::app::payment::Payment;
+use crate::app::payment::{Method, Payment};
 use crate::app::place::place;
 use crate::db::deadline::Deadline;
 use crate::domain::claim::Mine;
@@ -31,14 +31,7 @@ async fn run(app: &App, command: &Arc<Command>, deadline: Deadline) -> Result<An
     let keyed = command.keyed(body, IN_ORDER);
     let valid = match validated {
         Ok(valid) => valid,
-        // What today's rules refuse may have been accepted by earlier ones: its retry still gets its answer.
-        Err(errors) => {
-            let found = keyed.find(app, deadline).await?.filter(|found| found.fingerprint == keyed.fingerprint);
-            return match found {
-                Some(found) => keyed.answer(app, found, Mine::default()).await,
-                None => Err(AppError::Invalid(errors)),
-            };
-        }
+        Err(errors) => return keyed.despite(app, AppError::Invalid(errors), deadline).await,
     };
     // A look-up before the claim decides nothing. It spares replays what only a new order needs: a place in the limit of
     // new claims, a gateway.
@@ -55,7 +48,9 @@ async fn begin(app: &App, keyed: &Keyed, valid: Valid, deadline: Deadline) -> Re
     let org = &keyed.command.org;
     let payment = match &valid.method {
         None => None,
-        Some(method) => Some(Payment::prepare(app, org.org_id, method, deadline).await?),
+        Some(method) => {
+            Some(Payment::prepare(app, org.org_id, Method { text: method, pointer: "/payment" }, deadline).await?)
+        }
     };
     if let Some(per_second) = org.new_claims_per_second {
         let taken = app.limits.take(org.org_id, per_second);

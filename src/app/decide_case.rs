@@ -10,10 +10,12 @@ use crate::db::cases::Resolution;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::operations::OperationId;
-use crate::domain::case::{CaseState, possible};
+use crate::db::tx::Tx;
+use crate::domain::case::{Case, CaseState, possible};
 use crate::domain::case_view;
 use crate::domain::claim::Mine;
 use crate::domain::fields::FieldError;
+use crate::domain::operation::OperationState;
 use crate::domain::reply::{ReplyHeaders, StoredReply};
 use crate::domain::validate::{AskedDecision, validate_decision};
 use serde_json::json;
@@ -33,8 +35,12 @@ pub async fn decide_case(
     deadline: Deadline,
 ) -> Result<Answer, AppError> {
     let body = command.json()?;
-    let asked = validate_decision(&body).map_err(AppError::Invalid)?;
+    let validated = validate_decision(&body);
     let keyed = command.keyed(body, &[]);
+    let asked = match validated {
+        Ok(asked) => asked,
+        Err(errors) => return keyed.despite(app, AppError::Invalid(errors), deadline).await,
+    };
     let claiming = Claiming { app, keyed: &keyed, minted: Mine::default(), reference: None, deadline };
     match claiming.run(async || decide(app, &keyed, case_id, &asked, deadline).await).await? {
         Claimed::Won(answer) | Claimed::Answered(answer) => Ok(answer),
@@ -65,21 +71,15 @@ async fn decide(
     };
     let id = OperationId { org_id, order_id: case.order_id, kind: case.kind.clone(), fact: case.fact.clone() };
     let operation = tx.lock_operation(&id).await?.ok_or(DbError::Decode { column: "fact" })?;
-    let refused = if case.state == CaseState::Resolved {
-        Some(AppError::CaseResolved)
-    } else if possible(asked.decision, &case, operation.facts.state) {
-        None
-    } else {
-        let detail = "is not possible for what this case is about, as it stands now".to_owned();
-        Some(AppError::Invalid(vec![FieldError { pointer: "/decision".to_owned(), detail }]))
-    };
-    if let Some(error) = refused {
+    if let Some(error) = refused(&tx, &id, &case, operation.facts.state, asked).await? {
         tx.rollback().await;
         return Ok(Tried::Refused(error));
     }
     let (decided_by, proof) = (command.asked_by.as_str(), asked.proof.as_deref());
     let resolution = Resolution { decision: asked.decision.as_str(), decided_by, reason: &asked.reason, proof };
-    tx.resolve_case(org_id, case_id, &resolution).await?;
+    if !tx.resolve_case(org_id, case_id, &resolution).await? {
+        return Err(DbError::LostRace);
+    }
     let details = json!({
         "case_id": case_id, "decision": asked.decision.as_str(), "reason": asked.reason, "proof": asked.proof,
     });
@@ -91,4 +91,30 @@ async fn decide(
     tx.complete_claim(org_id, command.key.as_str(), &reply).await?;
     tx.commit().await?;
     Ok(Tried::Won(Answer::first(reply, won.expires_at)))
+}
+
+/// Why a decision cannot be carried out, if it cannot.
+async fn refused(
+    tx: &Tx,
+    id: &OperationId,
+    case: &Case,
+    state: OperationState,
+    asked: &AskedDecision,
+) -> Result<Option<AppError>, DbError> {
+    let invalid = |pointer: &str, detail: &str| {
+        AppError::Invalid(vec![FieldError { pointer: pointer.to_owned(), detail: detail.to_owned() }])
+    };
+    if case.state == CaseState::Resolved {
+        return Ok(Some(AppError::CaseResolved));
+    }
+    if !possible(asked.decision, case, state) {
+        return Ok(Some(invalid("/decision", "is not possible for what this case is about, as it stands now")));
+    }
+    let Some((attempt, reference)) = id.attempt().zip(asked.reference()) else {
+        return Ok(None);
+    };
+    let known = tx.lock_payment(id.org_id, id.order_id, attempt).await?.and_then(|(payment, _)| payment.reference);
+    let other = known.is_some_and(|known| known != reference)
+        || tx.is_known_elsewhere((id.org_id, id.order_id, attempt), reference).await?;
+    Ok(other.then(|| invalid("/proof", "names a payment that is known to be another one")))
 }

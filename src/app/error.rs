@@ -17,7 +17,10 @@ pub enum AppError {
     Invalid(Vec<FieldError>),
     /// The body asks for a payment and no gateway is configured.
     #[error("payment is not configured")]
-    PaymentNotConfigured,
+    PaymentNotConfigured {
+        /// What asked for it; a JSON pointer.
+        pointer: &'static str,
+    },
     /// No key, a wrong one, or one that has ended.
     #[error("not authenticated")]
     Unauthenticated,

@@ -11,14 +11,19 @@ use crate::domain::sealed::{Place, SealingKey, open};
 use crate::gateway::Gateway;
 use crate::gateway::outgoing::{Outgoing, SetupError};
 use crate::gateway::stripe::Stripe;
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What a sealed gateway secret is for.
 pub const GATEWAY_PURPOSE: &str = "gateway:stripe";
-/// What a sealed payment method is for.
-pub const METHOD_PURPOSE: &str = "payment_method";
+/// What a sealed payment method is for: one attempt, named by its key at the gateway.
+#[must_use]
+pub fn method_purpose(operation_key: &str) -> String {
+    format!("payment_method:{operation_key}")
+}
 
 /// How payments are carried out by this process.
 #[derive(Clone)]
@@ -46,6 +51,7 @@ pub struct Gateways {
 struct Client {
     api_base: String,
     secret_sealed: Vec<u8>,
+    sha256: Vec<u8>,
     gateway: Arc<dyn Gateway>,
 }
 
@@ -53,6 +59,8 @@ struct Client {
 pub struct FoundGateway {
     /// Its name.
     pub provider: String,
+    /// Hash of its address and secret: two that differ may be two accounts, which know nothing of each other.
+    pub sha256: Vec<u8>,
     /// To be called.
     pub gateway: Arc<dyn Gateway>,
 }
@@ -68,11 +76,11 @@ impl Gateways {
         let Some(row) = app.db.find_gateway(org_id, deadline).await? else {
             return Ok(None);
         };
-        let gateway = match self.known(org_id, &row) {
+        let Client { sha256, gateway, .. } = match self.known(org_id, &row) {
             Some(known) => known,
-            None => self.remember(org_id, &row, make(app, org_id, &row)?),
+            None => self.remember(org_id, make(app, org_id, &row)?),
         };
-        Ok(Some(FoundGateway { provider: row.provider, gateway }))
+        Ok(Some(FoundGateway { provider: row.provider, sha256, gateway }))
     }
 
     fn outgoing(&self, mode: Mode, timeout: Duration) -> Result<Outgoing, SetupError> {
@@ -85,25 +93,20 @@ impl Gateways {
         Ok(outgoing)
     }
 
-    fn remember(&self, org_id: OrgId, row: &GatewayRow, gateway: Arc<dyn Gateway>) -> Arc<dyn Gateway> {
-        let client = Client {
-            api_base: row.api_base.clone(),
-            secret_sealed: row.secret_sealed.clone(),
-            gateway: Arc::clone(&gateway),
-        };
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner).insert(org_id, client);
-        gateway
+    fn remember(&self, org_id: OrgId, client: Client) -> Client {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).insert(org_id, client.clone());
+        client
     }
 
-    fn known(&self, org_id: OrgId, row: &GatewayRow) -> Option<Arc<dyn Gateway>> {
+    fn known(&self, org_id: OrgId, row: &GatewayRow) -> Option<Client> {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let client = clients.get(&org_id)?;
         let same = client.api_base == row.api_base && client.secret_sealed == row.secret_sealed;
-        same.then(|| Arc::clone(&client.gateway))
+        same.then(|| client.clone())
     }
 }
 
-fn make(app: &App, org_id: OrgId, row: &GatewayRow) -> Result<Arc<dyn Gateway>, AppError> {
+fn make(app: &App, org_id: OrgId, row: &GatewayRow) -> Result<Client, AppError> {
     let Some(key) = &app.payments.sealing_key else {
         tracing::error!(org_id = org_id.0, "a gateway is configured, and ICHIDO_SECRET_KEY is not set");
         return Err(AppError::Unavailable);
@@ -118,10 +121,24 @@ fn make(app: &App, org_id: OrgId, row: &GatewayRow) -> Result<Arc<dyn Gateway>, 
         .outgoing(row.mode, app.payments.gateway_timeout)
         .and_then(|outgoing| Stripe::new(outgoing, &row.api_base, &secret, row.mode));
     match stripe {
-        Ok(stripe) => Ok(Arc::new(stripe)),
+        Ok(stripe) => Ok(Client {
+            api_base: row.api_base.clone(),
+            secret_sealed: row.secret_sealed.clone(),
+            sha256: sha256_of(&row.api_base, &secret),
+            gateway: Arc::new(stripe),
+        }),
         Err(error) => {
             tracing::error!(org_id = org_id.0, %error, "the gateway's settings cannot be used");
             Err(AppError::Unavailable)
         }
     }
+}
+
+fn sha256_of(api_base: &str, secret: &SecretString) -> Vec<u8> {
+    // The secret has 100 bits and more, so its hash tells nothing of it.
+    let mut hash = Sha256::new();
+    hash.update(api_base.as_bytes());
+    hash.update([0]);
+    hash.update(secret.expose_secret().as_bytes());
+    hash.finalize().to_vec()
 }

@@ -6,7 +6,7 @@ use crate::app::charge::CHARGE_TIME;
 use crate::app::claiming::{Claimed, Claiming, Tried};
 use crate::app::command::{Command, Keyed};
 use crate::app::error::AppError;
-use crate::app::payment::Payment;
+use crate::app::payment::{Method, Payment};
 use crate::app::place::charged;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
@@ -21,6 +21,7 @@ use crate::domain::operation::OperationState;
 use crate::domain::order::OrderStatus;
 use crate::domain::payment::PaymentState;
 use crate::domain::validate::validate_payment;
+use serde_json::json;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
@@ -37,14 +38,19 @@ pub async fn pay_order(
     deadline: Deadline,
 ) -> Result<Answer, AppError> {
     let body = command.json()?;
-    let method = validate_payment(&body).map_err(AppError::Invalid)?;
+    let validated = validate_payment(&body);
     let keyed = command.keyed(body, IN_PAYMENT);
+    let method = match validated {
+        Ok(method) => method,
+        Err(errors) => return keyed.despite(app, AppError::Invalid(errors), deadline).await,
+    };
     if let Some(found) = keyed.find(app, deadline).await? {
         return keyed.answer(app, found, Mine::default()).await;
     }
     let org_id = command.org.org_id;
     let order = app.db.get_order(org_id, order_id, deadline).await?.ok_or(AppError::NotFound)?;
-    let payment = Payment::prepare(app, org_id, &method, deadline).await?;
+    let method = Method { text: &method, pointer: "/method" };
+    let payment = Payment::prepare(app, org_id, method, deadline).await?;
     let minted = Mine { order_id: None, lease_token: Some(payment.lease.token) };
     let claiming = Claiming { app, keyed: &keyed, minted, reference: None, deadline };
     let claimed = claiming.run(async || begin(app, &keyed, order_id, &payment, deadline).await).await?;
@@ -77,17 +83,19 @@ async fn begin(
         tx.rollback().await;
         return Ok(Tried::Refused(AppError::NotFound));
     };
-    let Some(attempt) = next_attempt(&tx, org_id, order_id, &order).await? else {
-        tx.rollback().await;
-        return Ok(Tried::Refused(AppError::PaymentNotPossible));
-    };
-    let Some(won) = tx.claim(org_id, order_id, Some(attempt), &keyed.claim()).await? else {
+    let attempt = next_attempt(&tx, org_id, order_id, &order).await?;
+    let Some(won) = tx.claim(org_id, order_id, attempt, &keyed.claim()).await? else {
         tx.rollback().await;
         return Ok(Tried::Taken);
+    };
+    let Some(attempt) = attempt else {
+        tx.rollback().await;
+        return Ok(Tried::Refused(AppError::PaymentNotPossible));
     };
     let new = NewPayment {
         attempt,
         provider: &payment.provider,
+        gateway_sha256: &payment.gateway_sha256,
         method_sealed: &payment.method_sealed,
         amount: order.amount,
         currency: &order.currency,
@@ -102,6 +110,8 @@ async fn begin(
         lease: Some((payment.lease.token, app.payments.lease)),
     };
     tx.add_operation(&OperationId::charge(org_id, order_id, attempt), &operation).await?;
+    let details = json!({ "attempt": attempt, "operation_key": payment.operation_key });
+    tx.journal((org_id, order_id), &keyed.command.asked_by, "payment_attempt_begun", &details).await?;
     tx.set_order_status(org_id, order_id, &order, order.status).await?;
     tx.commit().await?;
     Ok(Tried::Won(Begun { attempt, expires_at: won.expires_at }))

@@ -5,7 +5,7 @@ use crate::app::charge::lease::Lease;
 use crate::app::charge::{CHARGE_TIME, FirstCharge};
 use crate::app::command::Keyed;
 use crate::app::error::AppError;
-use crate::app::gateways::METHOD_PURPOSE;
+use crate::app::gateways::method_purpose;
 use crate::db::claims::NewCharge;
 use crate::db::deadline::Deadline;
 use crate::db::operations::OperationId;
@@ -17,10 +17,17 @@ use secrecy::SecretString;
 use std::sync::Arc;
 use uuid::Uuid;
 
+/// What is to be paid with, and where the request says so.
+pub(super) struct Method<'a> {
+    pub text: &'a str,
+    pub pointer: &'static str,
+}
+
 /// A payment that can be begun.
 pub(super) struct Payment {
     pub gateway: Arc<dyn Gateway>,
     pub provider: String,
+    pub gateway_sha256: Vec<u8>,
     pub method: SecretString,
     pub method_sealed: Vec<u8>,
     pub operation_key: String,
@@ -34,20 +41,24 @@ impl Payment {
     ///
     /// [`AppError::PaymentNotConfigured`] without a gateway; [`AppError::Unavailable`] when its secret or the payment method
     /// cannot be sealed or opened by this process.
-    pub async fn prepare(app: &App, org_id: OrgId, method: &str, deadline: Deadline) -> Result<Self, AppError> {
-        let found = app.gateways.of(app, org_id, deadline).await?.ok_or(AppError::PaymentNotConfigured)?;
+    pub async fn prepare(app: &App, org_id: OrgId, method: Method<'_>, deadline: Deadline) -> Result<Self, AppError> {
+        let Method { text, pointer } = method;
+        let found = app.gateways.of(app, org_id, deadline).await?;
+        let found = found.ok_or(AppError::PaymentNotConfigured { pointer })?;
         let key = app.payments.sealing_key.as_deref().ok_or(AppError::Unavailable)?;
-        let method = SecretString::from(method.to_owned());
+        let method = SecretString::from(text.to_owned());
         let nonce: [u8; NONCE_LENGTH] = rand::random();
-        let method_sealed =
-            seal(key, Place { org_id, purpose: METHOD_PURPOSE }, &method, nonce).map_err(|_| AppError::Internal)?;
+        // Not the order's id: a key names one attempt, and is never used for another.
+        let operation_key = format!("ichido-{}", Uuid::now_v7());
+        let place = Place { org_id, purpose: &method_purpose(&operation_key) };
+        let method_sealed = seal(key, place, &method, nonce).map_err(|_| AppError::Internal)?;
         Ok(Self {
             gateway: found.gateway,
             provider: found.provider,
+            gateway_sha256: found.sha256,
             method,
             method_sealed,
-            // Not the order's id: a key names one attempt, and is never used for another.
-            operation_key: format!("ichido-{}", Uuid::now_v7()),
+            operation_key,
             lease: Lease::begin(),
         })
     }
@@ -61,6 +72,7 @@ impl Payment {
             order,
             canonical_request: &keyed.canonical,
             provider: &self.provider,
+            gateway_sha256: &self.gateway_sha256,
             method_sealed: &self.method_sealed,
             operation_key: &self.operation_key,
             lease: (self.lease.token, app.payments.lease),

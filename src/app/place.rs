@@ -7,7 +7,7 @@
 use crate::app::App;
 use crate::app::answer::Answer;
 use crate::app::charge::{FirstCharge, carry_out};
-use crate::app::claiming::{Claimed, Claiming, Tried};
+use crate::app::claiming::{Claimed, Claiming, Tried, begun};
 use crate::app::command::Keyed;
 use crate::app::error::AppError;
 use crate::app::payment::Payment;
@@ -96,14 +96,14 @@ pub(super) async fn charged(
     charge: FirstCharge,
     expires_at: Option<OffsetDateTime>,
 ) -> Result<Answer, AppError> {
-    if let Some(reply) = carry_out(app, charge).await?.reply {
+    if let Some(reply) = carry_out(app, charge).await.map_err(begun)?.reply {
         return Ok(Answer::first(reply, expires_at));
     }
     // Not settled; or by somebody else, in which case the claim has the answer.
-    let found = keyed.find(app, Deadline::of_request()).await?.ok_or(AppError::OutcomeUnknown)?;
+    let found = keyed.find(app, Deadline::of_request()).await.map_err(begun)?.ok_or(AppError::OutcomeUnknown)?;
     match keyed.decide(&found, Mine::default()) {
         // Due already: the next retry takes it up.
         Decision::TakeOver { .. } => keyed.unsettled(app, &found, 1).await,
-        _ => keyed.answer(app, found, Mine::default()).await,
+        _ => keyed.answer(app, found, Mine::default()).await.map_err(begun),
     }
 }

@@ -7,6 +7,7 @@ use crate::app::refund::carry_out_refund;
 use crate::db::deadline::Deadline;
 use crate::db::operations::OperationId;
 use crate::domain::ids::OrgId;
+use rand::seq::SliceRandom;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,10 +17,14 @@ use uuid::Uuid;
 /// Effects of one organisation that one process works on at once: a gateway that hangs holds up nobody else's.
 const PER_ORG: usize = 8;
 
+/// Effects that one process works on at once. Between their calls they need connections.
+const AT_ONCE: usize = 16;
+
 /// What one process has taken up. Each effect is a task of its own, so that no round waits for another's gateway.
 #[derive(Clone)]
 pub struct Recovery {
     app: App,
+    room: Arc<Semaphore>,
     rooms: Arc<Mutex<HashMap<OrgId, Arc<Semaphore>>>>,
     work: TaskTracker,
 }
@@ -28,7 +33,7 @@ impl Recovery {
     /// With nothing in hand.
     #[must_use]
     pub fn new(app: App) -> Self {
-        Self { app, rooms: Arc::default(), work: TaskTracker::new() }
+        Self { app, room: Arc::new(Semaphore::new(AT_ONCE)), rooms: Arc::default(), work: TaskTracker::new() }
     }
 
     /// One round: takes up what is due now and has room. Gives how many were begun.
@@ -39,13 +44,17 @@ impl Recovery {
     /// its own.
     pub async fn begin_due(&self) -> Result<usize, AppError> {
         let mut begun = 0;
-        for org_id in self.app.db.orgs_with_due_operations(Deadline::of_request()).await? {
+        let mut orgs = self.app.db.orgs_with_due_operations(Deadline::of_request()).await?;
+        // Whoever comes first gets the room that is left; that is somebody else each time.
+        orgs.shuffle(&mut rand::rng());
+        for org_id in orgs {
             let room = self.room(org_id);
             // Those in hand are leased, and not due.
-            let limit = i64::try_from(room.available_permits()).unwrap_or_default();
+            let limit = i64::try_from(room.available_permits().min(self.room.available_permits())).unwrap_or_default();
             for id in self.app.db.due_operations(org_id, limit, Deadline::of_request()).await? {
-                if let Ok(permit) = Arc::clone(&room).try_acquire_owned() {
-                    self.work.spawn(take_up(self.app.clone(), id, permit));
+                let permits = (Arc::clone(&room).try_acquire_owned(), Arc::clone(&self.room).try_acquire_owned());
+                if let (Ok(of_org), Ok(of_all)) = permits {
+                    self.work.spawn(take_up(self.app.clone(), id, [of_org, of_all]));
                     begun += 1;
                 }
             }
@@ -66,7 +75,7 @@ impl Recovery {
     }
 }
 
-async fn take_up(app: App, id: OperationId, _room: OwnedSemaphorePermit) {
+async fn take_up(app: App, id: OperationId, _room: [OwnedSemaphorePermit; 2]) {
     let result = if id.kind == "refund" {
         carry_out_refund(&app, &id).await.map(|_| ())
     } else {

@@ -10,8 +10,10 @@ use crate::db::orders::LockedOrder;
 use crate::db::payments::PaymentRow;
 use crate::db::tx::Tx;
 use crate::domain::case::NewCase;
+use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::operation::{self, OperationEvent, OperationState, exhausted};
 use crate::domain::question::{Question, question};
+use crate::gateway::outcome::reason;
 use crate::gateway::{FindRefundRequest, Gateway, Lookup, Outcome, RefundRequest};
 use serde_json::json;
 use std::time::Duration as StdDuration;
@@ -19,7 +21,7 @@ use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
 /// How long a refund is tried before a person looks at it.
-const REFUND_TIME: StdDuration = StdDuration::from_hours(72);
+pub(in crate::app) const REFUND_TIME: StdDuration = StdDuration::from_hours(72);
 
 /// Asks for all that is left of an attempt's money to be given back; once, however often it is asked for.
 pub(in crate::app) async fn ask_for_refund(tx: &Tx, charge: &OperationId, payment: &PaymentRow) -> Result<(), DbError> {
@@ -36,12 +38,22 @@ pub(in crate::app) async fn ask_for_refund(tx: &Tx, charge: &OperationId, paymen
     tx.add_operation(&refund, &new).await
 }
 
+/// Asks for all that the order's attempts hold of the customer's money to be given back.
+pub(in crate::app) async fn refund_all(tx: &Tx, org_id: OrgId, order_id: OrderId) -> Result<(), DbError> {
+    for payment in tx.paid_payments(org_id, order_id).await? {
+        ask_for_refund(tx, &OperationId::charge(org_id, order_id, payment.attempt), &payment).await?;
+    }
+    Ok(())
+}
+
 /// Takes a refund up that is due, sends it or asks about it, and records what is known. `false` when somebody else has it.
 ///
 /// # Errors
 ///
 /// [`AppError`]; the lease then ends, and the next one asks.
 pub async fn carry_out_refund(app: &App, id: &OperationId) -> Result<bool, AppError> {
+    // What cannot be called leaves the row as it is, for somebody who can.
+    let gateway = app.gateways.of(app, id.org_id, Deadline::of_request()).await?;
     let lease = Lease::begin();
     if !app.db.take_operation(id, lease.token, app.payments.lease, Deadline::of_request()).await? {
         return Ok(false);
@@ -49,19 +61,20 @@ pub async fn carry_out_refund(app: &App, id: &OperationId) -> Result<bool, AppEr
     let Some(taken) = load(app, id, lease).await? else {
         return Ok(false);
     };
-    let found = match (&taken.reference, taken.way) {
-        (_, None) => Found::of(OperationEvent::Conflict, "exhausted"),
-        (None, _) => Found::of(OperationEvent::Conflict, "no_reference"),
-        (Some(reference), Some(way)) => match app.gateways.of(app, id.org_id, Deadline::of_request()).await {
-            Ok(Some(found)) => call(found.gateway.as_ref(), id, &taken, reference, way).await,
-            Ok(None) | Err(_) => Found::of(OperationEvent::NoAnswer { asked: true, after: None }, "no_gateway"),
-        },
+    let found = match (&taken.reference, taken.way, gateway) {
+        (_, None, _) => Found::of(OperationEvent::Conflict, "exhausted"),
+        (None, ..) => Found::of(OperationEvent::Conflict, "no_reference"),
+        (.., None) => Found::of(OperationEvent::NoAnswer { asked: true, after: None }, "no_gateway"),
+        (Some(reference), Some(way), Some(found)) => {
+            Asking { app, gateway: found.gateway.as_ref(), id, taken: &taken, reference }.ask(way).await
+        }
     };
     record(app, id, lease.token, &found, taken.operation.first_sent_at.is_some()).await?;
     Ok(true)
 }
 
 struct Taken {
+    lease: Lease,
     payment: PaymentRow,
     operation: OperationRow,
     amount: i64,
@@ -101,7 +114,11 @@ async fn load(app: &App, id: &OperationId, lease: Lease) -> Result<Option<Taken>
     let tx = app.db.begin(Deadline::of_request()).await?;
     let (order, payment, operation) = lock(&tx, id).await?.ok_or(AppError::Internal)?;
     let now = order.now;
-    let way = question(operation.first_sent_at, now, false, lease.outlasts_a_call(&app.payments));
+    // The same call only shows again what is stored under its key: an old server error, or how the refund stood then.
+    let told_all = operation.last_outcome.as_deref() == Some(reason::SERVER_ERROR_STORED)
+        || operation.external_reference.is_some();
+    let in_time = lease.outlasts_a_call(&app.payments);
+    let way = question(operation.first_sent_at, now, false, operation.look_only, !told_all && in_time);
     let way = (!exhausted(&operation.facts, now, &app.payments.policy)).then_some(way);
     let reference = payment.reference.clone();
     let sends = way == Some(Question::SendAgain) && reference.is_some();
@@ -111,37 +128,60 @@ async fn load(app: &App, id: &OperationId, lease: Lease) -> Result<Option<Taken>
     }
     tx.commit().await?;
     let amount = operation.amount.unwrap_or(payment.amount);
-    Ok(Some(Taken { payment, operation, amount, reference, way, now }))
+    Ok(Some(Taken { lease, payment, operation, amount, reference, way, now }))
 }
 
-async fn call(gateway: &dyn Gateway, id: &OperationId, taken: &Taken, reference: &str, way: Question) -> Found {
-    let asked = taken.operation.first_sent_at.is_some();
-    let (key, currency) = (taken.operation.operation_key.clone(), taken.payment.currency.clone());
-    if way == Question::SendAgain {
+struct Asking<'a> {
+    app: &'a App,
+    gateway: &'a dyn Gateway,
+    id: &'a OperationId,
+    taken: &'a Taken,
+    reference: &'a str,
+}
+
+impl Asking<'_> {
+    async fn ask(&self, way: Question) -> Found {
+        if way != Question::SendAgain {
+            return self.look_up().await;
+        }
+        let sent_before = self.taken.operation.first_sent_at.is_some();
         let request = RefundRequest {
-            key,
-            org_id: id.org_id,
-            order_id: id.order_id,
-            reference: reference.to_owned(),
-            amount: taken.amount,
-            currency,
-            sent_before: asked,
+            key: self.taken.operation.operation_key.clone(),
+            org_id: self.id.org_id,
+            order_id: self.id.order_id,
+            reference: self.reference.to_owned(),
+            amount: self.taken.amount,
+            currency: self.taken.payment.currency.clone(),
+            sent_before,
         };
-        return heard(gateway.refund(request).await, asked);
+        let found = heard(self.gateway.refund(request).await, sent_before);
+        // The key cannot tell more (it is in use, or a server error is stored under it); the refund itself may.
+        let told_nothing = matches!(found.event, OperationEvent::NoAnswer { .. });
+        if told_nothing && sent_before && self.taken.lease.outlasts_a_call(&self.app.payments) {
+            let looked = self.look_up().await;
+            let knows_more = matches!(looked.event, OperationEvent::Happened | OperationEvent::InProgressThere);
+            return if knows_more { looked } else { found };
+        }
+        found
     }
-    let request = FindRefundRequest {
-        key,
-        reference: reference.to_owned(),
-        amount: taken.amount,
-        currency,
-        last_sent_at: taken.operation.last_sent_at.unwrap_or(taken.operation.created_at),
-        now: taken.now,
-    };
-    match gateway.find_refund(request).await {
-        Lookup::Found(outcome) => heard(outcome, asked),
-        Lookup::NotFound => Found::of(OperationEvent::Conflict, "not_found"),
-        Lookup::Unknown { reason, retry_after } => {
-            Found::of(OperationEvent::NoAnswer { asked: true, after: wait(retry_after) }, reason)
+
+    async fn look_up(&self) -> Found {
+        let operation = &self.taken.operation;
+        let request = FindRefundRequest {
+            key: operation.operation_key.clone(),
+            reference: self.reference.to_owned(),
+            amount: self.taken.amount,
+            currency: self.taken.payment.currency.clone(),
+            // A sending is noted before it is made, and made while the lease lasts.
+            last_sent_at: operation.last_sent_at.unwrap_or(operation.created_at) + self.app.payments.lease,
+            now: self.taken.now,
+        };
+        match self.gateway.find_refund(request).await {
+            Lookup::Found(outcome) => heard(outcome, true),
+            Lookup::NotFound => Found::of(OperationEvent::Conflict, "not_found"),
+            Lookup::Unknown { reason, retry_after } => {
+                Found::of(OperationEvent::NoAnswer { asked: true, after: wait(retry_after) }, reason)
+            }
         }
     }
 }
@@ -156,7 +196,7 @@ fn heard(outcome: Outcome, asked: bool) -> Found {
             Found { reference: Some(reference), ..Found::of(OperationEvent::Happened, "succeeded") }
         }
         Outcome::Processing { status, reference } => {
-            Found { reference: Some(reference), ..Found::of(OperationEvent::InProgressThere { asked }, status) }
+            Found { reference: Some(reference), ..Found::of(OperationEvent::InProgressThere, status) }
         }
         // Money that is owed and refused is for a person, not the end of the matter.
         Outcome::Declined { .. } => Found::of(OperationEvent::Conflict, "declined"),
@@ -181,11 +221,10 @@ async fn record(app: &App, id: &OperationId, token: Uuid, found: &Found, asked: 
         return Ok(());
     };
     let moved = Move {
-        step,
         external_reference: found.reference.as_deref(),
-        outcome: found.outcome,
-        asked,
+        asked_in_vain: matches!(found.event, OperationEvent::NoAnswer { asked: true, .. }),
         never_sent: matches!(found.event, OperationEvent::NotSent { .. }) && !asked,
+        ..Move::to(step, found.outcome)
     };
     tx.move_operation(id, &operation, &moved).await?;
     if step.state == OperationState::Done {

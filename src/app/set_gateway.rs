@@ -1,6 +1,7 @@
 //! Sets how an organisation's payments are taken.
 
 use crate::app::App;
+use crate::app::check_secrets::check_secrets;
 use crate::app::error::AppError;
 use crate::app::gateways::GATEWAY_PURPOSE;
 use crate::db::deadline::Deadline;
@@ -21,6 +22,9 @@ pub enum SetGatewayError {
     /// Nothing to seal the secret with.
     #[error("ICHIDO_SECRET_KEY is not set (or ICHIDO_SECRET_KEY_FILE, naming a file that holds it)")]
     NoKey,
+    /// Servers use one key for all secrets.
+    #[error("the stored secrets cannot be opened with this ICHIDO_SECRET_KEY; nothing was changed")]
+    OtherKey,
     /// No client could be made of it: a URL that is none, plain http or a private address for a live organisation, an
     /// unusable secret.
     #[error(transparent)]
@@ -46,6 +50,10 @@ pub async fn set_gateway(
     let outgoing = Outgoing::new(Stripe::reach(mode), app.payments.gateway_timeout)?;
     Stripe::new(outgoing, api_base, secret, mode)?;
     let key = app.payments.sealing_key.as_deref().ok_or(SetGatewayError::NoKey)?;
+    // One secret under another key, and no server could open all of them.
+    if check_secrets(app, deadline).await?.closed > 0 {
+        return Err(SetGatewayError::OtherKey);
+    }
     let nonce: [u8; NONCE_LENGTH] = rand::random();
     let place = Place { org_id, purpose: GATEWAY_PURPOSE };
     let sealed = seal(key, place, secret, nonce).map_err(|_| AppError::Internal)?;

@@ -29,6 +29,8 @@ pub struct NewCharge<'a> {
     pub canonical_request: &'a str,
     /// Which gateway.
     pub provider: &'a str,
+    /// Hash of the gateway's address and secret.
+    pub gateway_sha256: &'a [u8],
     /// The payment method, sealed.
     pub method_sealed: &'a [u8],
     /// The charge's key at the gateway.
@@ -62,7 +64,7 @@ impl Db {
         let order = new.order;
         let (token, lease, time) = (new.lease.0, new.lease.1.as_secs_f64(), new.time.as_secs_f64());
         let fingerprint = new.fingerprint.as_bytes().as_slice();
-        let params: [&(dyn ToSql + Sync); 19] = [
+        let params: [&(dyn ToSql + Sync); 20] = [
             &order.org_id.0,
             &new.key.as_str(),
             &fingerprint::VERSION,
@@ -82,7 +84,10 @@ impl Db {
             &token,
             &lease,
             &time,
+            &new.gateway_sha256,
         ];
+        // One at a time for each key, so that retries of a claim that somebody holds do not fill the pool.
+        let _turn = self.alone.turn(order.org_id, new.key, deadline).await?;
         let row = self.row(&sql::CLAIM_WITH_CHARGE, &params, deadline).await?;
         row.map(|row| Ok(Won { expires_at: column(&row, "expires_at")? })).transpose()
     }
@@ -109,14 +114,14 @@ impl Tx {
         row.map(|row| Ok(Won { expires_at: column(&row, "expires_at")? })).transpose()
     }
 
-    /// Stores the answer of a claim in progress; one that is completed stays as it is.
+    /// Stores the answer of a claim in progress; `false` when it is completed, and stays as it is.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn complete_claim(&self, org: OrgId, key: &str, reply: &StoredReply) -> Result<(), DbError> {
+    pub async fn complete_claim(&self, org: OrgId, key: &str, reply: &StoredReply) -> Result<bool, DbError> {
         let status = i16::try_from(reply.status).map_err(|_| DbError::Decode { column: "response_status" })?;
         let params: [&(dyn ToSql + Sync); 5] = [&org.0, &key, &status, &Json(&reply.headers), &reply.body];
-        self.execute(&sql::CLAIM_COMPLETE, &params).await.map(|_| ())
+        self.execute(&sql::CLAIM_COMPLETE, &params).await.map(|rows| rows == 1)
     }
 }

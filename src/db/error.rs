@@ -31,6 +31,9 @@ pub enum DbError {
         /// A fixed text.
         reason: &'static str,
     },
+    /// The row was changed by somebody else, though it was locked or guarded: nothing was written.
+    #[error("lost the race for a row")]
+    LostRace,
     /// The database holds something this version cannot read.
     #[error("database row not understood: {column}")]
     Decode {
@@ -97,7 +100,9 @@ impl DbError {
     /// Whether the same statement may succeed at once: a deadlock or a serialisation conflict with somebody else.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
-        self.is(&SqlState::T_R_DEADLOCK_DETECTED) || self.is(&SqlState::T_R_SERIALIZATION_FAILURE)
+        matches!(self, Self::LostRace)
+            || self.is(&SqlState::T_R_DEADLOCK_DETECTED)
+            || self.is(&SqlState::T_R_SERIALIZATION_FAILURE)
     }
 
     /// Whether a unique constraint refused the row.
@@ -112,7 +117,9 @@ impl DbError {
     pub fn is_for_all(&self, asked: usize) -> bool {
         match self {
             Self::Lost { .. } | Self::Unavailable { .. } => true,
-            Self::Refused { .. } | Self::Decode { .. } => asked == 1 && !self.is(&SqlState::LOCK_NOT_AVAILABLE),
+            Self::Refused { .. } | Self::Decode { .. } | Self::LostRace => {
+                asked == 1 && !self.is(&SqlState::LOCK_NOT_AVAILABLE)
+            }
         }
     }
 
@@ -122,7 +129,7 @@ impl DbError {
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Unavailable { .. } | Self::Lost { .. } => true,
-            Self::Decode { .. } => false,
+            Self::Decode { .. } | Self::LostRace => false,
             Self::Refused { sqlstate, .. } => {
                 let class = sqlstate.get(..2).unwrap_or_default();
                 matches!(class, "53" | "55" | "58")

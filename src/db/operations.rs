@@ -2,7 +2,7 @@
 
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
-use crate::db::row::{column, spelled};
+use crate::db::row::{column, one, spelled};
 use crate::db::tx::Tx;
 use crate::db::{Db, sql};
 use crate::domain::ids::{OrderId, OrgId};
@@ -56,6 +56,8 @@ pub struct OperationRow {
     pub last_sent_at: Option<OffsetDateTime>,
     /// Whether it may only be looked up and cancelled.
     pub never_send: bool,
+    /// Whether it may only be looked up.
+    pub look_only: bool,
     /// The other side's name for it.
     pub external_reference: Option<String>,
     /// In the currency's minor unit, where money moves.
@@ -90,10 +92,20 @@ pub struct Move<'a> {
     pub external_reference: Option<&'a str>,
     /// A short code for the record.
     pub outcome: &'a str,
-    /// Whether this was a question rather than a sending.
-    pub asked: bool,
+    /// Whether this was a question that told nothing.
+    pub asked_in_vain: bool,
     /// Whether it is certain that it was never sent.
     pub never_sent: bool,
+    /// How long it is tried from now on, as if it were new; `None` leaves attempts, questions and deadline as they are.
+    pub fresh_start: Option<Duration>,
+}
+
+impl<'a> Move<'a> {
+    /// To a step, with nothing else to tell.
+    #[must_use]
+    pub fn to(step: OperationStep, outcome: &'a str) -> Self {
+        Self { step, external_reference: None, outcome, asked_in_vain: false, never_sent: false, fresh_start: None }
+    }
 }
 
 impl Tx {
@@ -119,6 +131,7 @@ impl Tx {
             first_sent_at: column(&row, "first_sent_at")?,
             last_sent_at: column(&row, "last_sent_at")?,
             never_send: column(&row, "never_send")?,
+            look_only: column(&row, "look_only")?,
             external_reference: column(&row, "external_reference")?,
             amount: column(&row, "amount")?,
             last_outcome: column(&row, "last_outcome")?,
@@ -151,27 +164,30 @@ impl Tx {
         self.execute(&sql::OPERATION_ADD, &params).await.map(|_| ())
     }
 
-    /// Moves an effect on; `false` when somebody else did in the meantime.
+    /// Moves an effect on.
     ///
     /// # Errors
     ///
-    /// [`DbError`].
-    pub async fn move_operation(&self, id: &OperationId, from: &OperationRow, to: &Move<'_>) -> Result<bool, DbError> {
-        let params: [&(dyn ToSql + Sync); 12] = [
+    /// [`DbError`]; [`DbError::LostRace`] when somebody else did in the meantime.
+    pub async fn move_operation(&self, id: &OperationId, from: &OperationRow, to: &Move<'_>) -> Result<(), DbError> {
+        let (from_state, to_state) = (from.facts.state.as_str(), to.step.state.as_str());
+        let fresh_start = to.fresh_start.map(|time| time.as_secs_f64());
+        let params: [&(dyn ToSql + Sync); 13] = [
             &id.org_id.0,
             &id.order_id.0,
             &id.kind,
             &id.fact,
-            &from.facts.state.as_str(),
+            &from_state,
             &from.lease_token,
-            &to.step.state.as_str(),
+            &to_state,
             &to.step.next_attempt_at,
             &to.external_reference,
             &to.outcome,
-            &to.asked,
+            &to.asked_in_vain,
             &to.never_sent,
+            &fresh_start,
         ];
-        self.execute(&sql::OPERATION_MOVE, &params).await.map(|rows| rows == 1)
+        one(self.execute(&sql::OPERATION_MOVE, &params).await?)
     }
 
     /// Notes, before the call, that an effect is sent; `false` when the lease is somebody else's by now.
@@ -184,23 +200,24 @@ impl Tx {
         self.execute(&sql::OPERATION_MARK_SENT, &params).await.map(|rows| rows == 1)
     }
 
-    /// From now on an effect is looked up and cancelled only.
+    /// Says how an effect may be asked about from now on.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn never_send(&self, id: &OperationId) -> Result<(), DbError> {
-        let params: [&(dyn ToSql + Sync); 4] = [&id.org_id.0, &id.order_id.0, &id.kind, &id.fact];
-        self.execute(&sql::OPERATION_NEVER_SEND, &params).await.map(|_| ())
+    pub async fn restrict(&self, id: &OperationId, never_send: bool, look_only: bool) -> Result<(), DbError> {
+        let params: [&(dyn ToSql + Sync); 6] =
+            [&id.org_id.0, &id.order_id.0, &id.kind, &id.fact, &never_send, &look_only];
+        one(self.execute(&sql::OPERATION_RESTRICT, &params).await?)
     }
 
-    /// Makes a charge that waits due now.
+    /// Makes a charge that waits due now, for a new start of so long.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn hurry_charge(&self, org: OrgId, order: OrderId) -> Result<(), DbError> {
-        self.execute(&sql::OPERATION_HURRY, &[&org.0, &order.0]).await.map(|_| ())
+    pub async fn hurry_charge(&self, org: OrgId, order: OrderId, time: Duration) -> Result<(), DbError> {
+        self.execute(&sql::OPERATION_HURRY, &[&org.0, &order.0, &time.as_secs_f64()]).await.map(|_| ())
     }
 
     /// Whether an order has a charge that is not settled.

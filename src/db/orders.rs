@@ -2,7 +2,7 @@
 
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
-use crate::db::row::{column, spelled};
+use crate::db::row::{column, one, spelled};
 use crate::db::tx::Tx;
 use crate::db::{Db, sql};
 use crate::domain::cursor::Cursor;
@@ -197,7 +197,7 @@ impl Tx {
         status: OrderStatus,
     ) -> Result<(), DbError> {
         let params: [&(dyn ToSql + Sync); 4] = [&org_id.0, &order_id.0, &status.as_str(), &locked.version];
-        self.execute(&sql::ORDER_SET_STATUS, &params).await.map(|_| ())
+        one(self.execute(&sql::ORDER_SET_STATUS, &params).await?)
     }
 
     /// Notes that an order is to be cancelled.

@@ -1,7 +1,7 @@
 //! `sql/query/payments`. All of it under the order's lock.
 
 use crate::db::error::DbError;
-use crate::db::row::{column, spelled};
+use crate::db::row::{column, one, spelled};
 use crate::db::sql;
 use crate::db::tx::Tx;
 use crate::domain::ids::{OrderId, OrgId};
@@ -26,12 +26,23 @@ pub struct PaymentRow {
     pub state: PaymentState,
 }
 
+/// What sending an attempt again needs.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// The payment method, sealed; gone once the attempt is settled.
+    pub method_sealed: Option<Vec<u8>>,
+    /// Hash of the gateway's address and secret.
+    pub gateway_sha256: Option<Vec<u8>>,
+}
+
 /// An attempt to be made.
 pub struct NewPayment<'a> {
     /// From 1.
     pub attempt: i32,
     /// Which gateway.
     pub provider: &'a str,
+    /// Hash of the gateway's address and secret.
+    pub gateway_sha256: &'a [u8],
     /// The payment method, sealed.
     pub method_sealed: &'a [u8],
     /// In the currency's minor unit.
@@ -48,10 +59,10 @@ impl Tx {
     /// [`DbError`].
     pub async fn newest_payment(&self, org: OrgId, order: OrderId) -> Result<Option<PaymentRow>, DbError> {
         let row = self.row(&sql::PAYMENT_NEWEST, &[&org.0, &order.0]).await?;
-        row.map(|row| payment(&row, column(&row, "attempt")?)).transpose()
+        row.as_ref().map(payment).transpose()
     }
 
-    /// Locks one attempt, with its sealed payment method.
+    /// Locks one attempt, with what sending it again needs.
     ///
     /// # Errors
     ///
@@ -61,9 +72,14 @@ impl Tx {
         org: OrgId,
         order: OrderId,
         attempt: i32,
-    ) -> Result<Option<(PaymentRow, Option<Vec<u8>>)>, DbError> {
+    ) -> Result<Option<(PaymentRow, Sent)>, DbError> {
         let row = self.row(&sql::PAYMENT_LOCK, &[&org.0, &order.0, &attempt]).await?;
-        row.map(|row| Ok((payment(&row, attempt)?, column(&row, "method_sealed")?))).transpose()
+        row.map(|row| {
+            let sent =
+                Sent { method_sealed: column(&row, "method_sealed")?, gateway_sha256: column(&row, "gateway_sha256")? };
+            Ok((payment(&row)?, sent))
+        })
+        .transpose()
     }
 
     /// Adds the next attempt.
@@ -72,8 +88,16 @@ impl Tx {
     ///
     /// [`DbError`].
     pub async fn add_payment(&self, org: OrgId, order: OrderId, new: &NewPayment<'_>) -> Result<(), DbError> {
-        let params: [&(dyn ToSql + Sync); 7] =
-            [&org.0, &order.0, &new.attempt, &new.provider, &new.method_sealed, &new.amount, &new.currency];
+        let params: [&(dyn ToSql + Sync); 8] = [
+            &org.0,
+            &order.0,
+            &new.attempt,
+            &new.provider,
+            &new.method_sealed,
+            &new.amount,
+            &new.currency,
+            &new.gateway_sha256,
+        ];
         self.execute(&sql::PAYMENT_ADD, &params).await.map(|_| ())
     }
 
@@ -95,13 +119,36 @@ impl Tx {
         self.execute(&sql::PAYMENT_SETTLE, &params).await.map(|_| ())
     }
 
-    /// Adds what was given back; `false` when that is more than was taken.
+    /// Adds what was given back.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`]; [`DbError::LostRace`] when that is more than was taken.
+    pub async fn add_refund(&self, (org, order, attempt): (OrgId, OrderId, i32), amount: i64) -> Result<(), DbError> {
+        one(self.execute(&sql::PAYMENT_REFUND, &[&org.0, &order.0, &attempt, &amount]).await?)
+    }
+
+    /// Locks the attempts of an order that hold money of the customer's.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn add_refund(&self, (org, order, attempt): (OrgId, OrderId, i32), amount: i64) -> Result<bool, DbError> {
-        self.execute(&sql::PAYMENT_REFUND, &[&org.0, &order.0, &attempt, &amount]).await.map(|rows| rows == 1)
+    pub async fn paid_payments(&self, org: OrgId, order: OrderId) -> Result<Vec<PaymentRow>, DbError> {
+        self.rows(&sql::PAYMENT_PAID, &[&org.0, &order.0]).await?.iter().map(payment).collect()
+    }
+
+    /// Whether a payment at the gateway is known to pay another attempt.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn is_known_elsewhere(
+        &self,
+        (org, order, attempt): (OrgId, OrderId, i32),
+        reference: &str,
+    ) -> Result<bool, DbError> {
+        let row = self.row(&sql::PAYMENT_HAS_REFERENCE, &[&org.0, &order.0, &attempt, &reference]).await?;
+        row.map_or(Ok(false), |row| column::<i64>(&row, "known").map(|known| known > 0))
     }
 
     /// Whether another attempt of the order has taken its money.
@@ -115,9 +162,9 @@ impl Tx {
     }
 }
 
-fn payment(row: &Row, attempt: i32) -> Result<PaymentRow, DbError> {
+fn payment(row: &Row) -> Result<PaymentRow, DbError> {
     Ok(PaymentRow {
-        attempt,
+        attempt: column(row, "attempt")?,
         reference: column(row, "gateway_reference")?,
         amount: column(row, "amount")?,
         currency: column(row, "currency")?,

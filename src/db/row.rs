@@ -21,3 +21,12 @@ pub fn column<'a, T: FromSql<'a>>(row: &'a Row, column: &'static str) -> Result<
 pub fn spelled<T>(row: &Row, name: &'static str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, DbError> {
     parse(column(row, name)?).ok_or(DbError::Decode { column: name })
 }
+
+/// Exactly one row was to be changed.
+///
+/// # Errors
+///
+/// [`DbError::LostRace`] when it was another number.
+pub fn one(rows: u64) -> Result<(), DbError> {
+    if rows == 1 { Ok(()) } else { Err(DbError::LostRace) }
+}

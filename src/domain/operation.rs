@@ -62,10 +62,7 @@ pub enum OperationEvent {
         after: Option<Duration>,
     },
     /// The other side has it and has not decided.
-    InProgressThere {
-        /// Whether this was a question rather than a sending.
-        asked: bool,
-    },
+    InProgressThere,
     /// The other side was asked, and says that it did not happen and will not by itself.
     DidNotHappen,
     /// What is known contradicts itself, or cannot be asked.
@@ -97,7 +94,7 @@ pub const ASK_AFTER: [Duration; 4] =
 /// The policy of charges and refunds: the gateway honours keys, so what did not happen may be sent again under the same one.
 pub const CHARGE_POLICY: OperationPolicy = OperationPolicy {
     honours_keys: true,
-    max_attempts: 40,
+    max_attempts: 100,
     base: Duration::seconds(1),
     cap: Duration::minutes(5),
     ask_after: ASK_AFTER,
@@ -165,7 +162,8 @@ pub fn next(
         (S::Ready | S::RetryAt | S::Unknown | S::Leased, E::Taken) => to(S::Leased),
         (S::Ready | S::Leased | S::RetryAt | S::Unknown | S::NeedsReconciliation, E::Refused) => to(S::Failed),
         (S::Leased, E::NotSent { after }) => {
-            let wait = after.unwrap_or_else(|| backoff::full_jitter(policy.base, policy.cap, facts.attempts, random));
+            let jitter = backoff::full_jitter(policy.base, policy.cap, facts.attempts, random);
+            let wait = after.unwrap_or_default().max(jitter);
             let exhausted = facts.attempts >= policy.max_attempts || now + wait > facts.deadline_at;
             if exhausted { to(S::NeedsReconciliation) } else { at(S::RetryAt, wait) }
         }
@@ -174,9 +172,9 @@ pub fn next(
             None => to(S::NeedsReconciliation),
         },
         // Nothing is wrong, it takes its time: the last interval repeats until the deadline.
-        (S::Leased, E::InProgressThere { asked }) => {
+        (S::Leased, E::InProgressThere) => {
             let [.., last] = policy.ask_after;
-            let wait = policy.ask_after.get(questions(facts, asked)).copied().unwrap_or(last);
+            let wait = policy.ask_after.get(facts.attempts.saturating_sub(1) as usize).copied().unwrap_or(last);
             if now + wait > facts.deadline_at { to(S::NeedsReconciliation) } else { at(S::Unknown, wait) }
         }
         (S::Leased, E::DidNotHappen) if policy.honours_keys => at(S::Ready, Duration::ZERO),

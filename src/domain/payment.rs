@@ -126,7 +126,8 @@ pub fn after(fact: &ChargeFact) -> PaymentState {
 pub fn order_after(status: OrderStatus, fact: &ChargeFact, cancel_requested: bool) -> OrderStatus {
     use OrderStatus as S;
     match (status, fact) {
-        (S::Received | S::PaymentFailed, ChargeFact::Succeeded { .. } | ChargeFact::Declined { .. })
+        // Whatever the attempt came to: nothing stands in the way of the cancellation any more.
+        (S::Received | S::PaymentFailed | S::Confirmed, ChargeFact::Succeeded { .. } | ChargeFact::Declined { .. })
             if cancel_requested =>
         {
             S::Cancelled

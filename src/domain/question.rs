@@ -17,16 +17,17 @@ pub enum Question {
 }
 
 /// Decides how to ask. `unwanted`: the order is to be cancelled, or a person decided that the attempt is to be given up.
-/// `can_send`: whether the call could be sent again, byte for byte, and whether that would tell anything.
+/// `look_only`: a person wants to know, and nothing to be done. `can_send`: whether the call could be sent again, byte for byte, and whether that would tell anything.
 #[must_use]
 pub fn question(
     first_sent_at: Option<OffsetDateTime>,
     now: OffsetDateTime,
     unwanted: bool,
+    look_only: bool,
     can_send: bool,
 ) -> Question {
     let key_is_good = first_sent_at.is_none_or(|sent| now < sent + KEY_LIFETIME);
-    match (unwanted, can_send && key_is_good) {
+    match (unwanted, can_send && key_is_good && !look_only) {
         (true, _) => Question::LookUpAndCancel,
         (false, true) => Question::SendAgain,
         (false, false) => Question::LookUp,
@@ -40,7 +41,8 @@ mod tests {
     #[test]
     fn a_key_is_sent_again_only_while_the_gateway_keeps_it() {
         let sent = OffsetDateTime::UNIX_EPOCH;
-        let at = |hours, unwanted, can_send| question(Some(sent), sent + Duration::hours(hours), unwanted, can_send);
+        let at =
+            |hours, unwanted, can_send| question(Some(sent), sent + Duration::hours(hours), unwanted, false, can_send);
         assert_eq!(at(0, false, true), Question::SendAgain);
         assert_eq!(at(22, false, true), Question::SendAgain);
         assert_eq!(at(23, false, true), Question::LookUp);
@@ -48,6 +50,8 @@ mod tests {
         for hours in [0, 1, 30] {
             assert_eq!(at(hours, true, true), Question::LookUpAndCancel);
         }
-        assert_eq!(question(None, sent, false, true), Question::SendAgain);
+        assert_eq!(question(None, sent, false, false, true), Question::SendAgain);
+        assert_eq!(question(None, sent, false, true, true), Question::LookUp);
+        assert_eq!(question(None, sent, true, true, true), Question::LookUpAndCancel);
     }
 }

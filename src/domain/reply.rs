@@ -1,7 +1,7 @@
 //! The answer to a request for an order: rendered once, stored, and given again byte for byte.
 
 use crate::domain::ids::OrderId;
-use crate::domain::order::Order;
+use crate::domain::order::{Order, OrderStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use time::OffsetDateTime;
@@ -71,11 +71,16 @@ pub const DECLINED: (&str, &str) = ("payment_declined", "The payment was decline
 #[must_use]
 pub fn declined(order: &Order, code: &str, request_id: Uuid) -> StoredReply {
     let (kind, title) = DECLINED;
+    let then = match order.status {
+        OrderStatus::Cancelled => "The order is cancelled, and no money was taken.",
+        _ => "The order exists and can be paid by another attempt.",
+    };
+    let detail = format!("The payment was refused ({code}). {then}");
     let document = serde_json::json!({
         "type": format!("/problems/{kind}"),
         "title": title,
         "status": 402,
-        "detail": format!("The payment was refused ({code}). The order exists and can be paid by another attempt."),
+        "detail": detail,
         "code": kind,
         "request_id": request_id,
         "retryable": false,

@@ -187,6 +187,17 @@ pub struct AskedDecision {
     pub proof: Option<String>,
 }
 
+impl AskedDecision {
+    /// The proof, where it is a reference of the gateway: `pi_` and letters, digits or `_`.
+    #[must_use]
+    pub fn reference(&self) -> Option<&str> {
+        let proof = self.proof.as_deref()?;
+        let rest = proof.strip_prefix("pi_")?;
+        let fits = (1..=252).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        fits.then_some(proof)
+    }
+}
+
 /// Checks a body against the rules of `POST /v1/reconciliation-cases/{case_id}/decisions`.
 ///
 /// # Errors

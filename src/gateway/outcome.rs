@@ -36,6 +36,8 @@ pub mod reason {
     pub const REFUSED_ON_REPEAT: &str = "refused_on_repeat";
     /// Not reached, while an earlier call with the same key may have succeeded.
     pub const NOT_SENT_ON_REPEAT: &str = "not_sent_on_repeat";
+    /// Refused for our own credentials or permissions, before anything was tried.
+    pub const CREDENTIALS_REFUSED: &str = "credentials_refused";
     /// A look-up was refused (credentials, permissions).
     pub const LOOKUP_REFUSED: &str = "lookup_refused";
     /// Not there yet, and too early to say that it never will be.

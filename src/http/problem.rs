@@ -161,7 +161,8 @@ impl From<AppError> for Problem {
                 let problem = Self::new(&INVALID_REQUEST);
                 errors.iter().fold(problem, |problem, error| problem.place(&error.pointer, error.detail.as_str()))
             }
-            AppError::PaymentNotConfigured => Self::new(&PAYMENT_NOT_CONFIGURED).place("/payment", "must be left out"),
+            AppError::PaymentNotConfigured { pointer } => Self::new(&PAYMENT_NOT_CONFIGURED)
+                .place(pointer, "needs a payment gateway, and the organisation has none"),
             AppError::Unauthenticated => {
                 Self::new(&UNAUTHENTICATED).header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
             }

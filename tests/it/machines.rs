@@ -25,7 +25,7 @@ fn events() -> Vec<(&'static str, OperationEvent)> {
         ("not_sent", E::NotSent { after: None }),
         ("no_answer", E::NoAnswer { asked: false, after: None }),
         ("no_answer_to_a_question", E::NoAnswer { asked: true, after: None }),
-        ("in_progress_there", E::InProgressThere { asked: true }),
+        ("in_progress_there", E::InProgressThere),
         ("did_not_happen", E::DidNotHappen),
         ("conflict", E::Conflict),
         ("ask_again", E::AskAgain),

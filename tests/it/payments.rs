@@ -4,5 +4,6 @@ mod cancelling;
 mod cuts;
 mod deciding;
 mod flow;
+mod late;
 mod races;
 mod unknown;

@@ -6,7 +6,8 @@
 --
 -- $1 org_id, $2 idempotency_key, $3 fingerprint_version, $4 request_sha256, $5 order_id, $6 seconds the key is kept (null:
 -- for ever), $7 order_reference, $8 customer_reference, $9 currency, $10 amount, $11 status, $12 request, $13 created_at,
--- $14 provider, $15 method_sealed, $16 operation_key, $17 lease_token, $18 lease in seconds, $19 seconds until its time is up
+-- $14 provider, $15 method_sealed, $16 operation_key, $17 lease_token, $18 lease in seconds, $19 seconds until its time is up,
+-- $20 gateway_sha256
 WITH claim AS (
     INSERT INTO idempotency_keys (
         org_id, idempotency_key, fingerprint_version, request_sha256, state, order_id, attempt, created_at, expires_at
@@ -29,9 +30,9 @@ WITH claim AS (
     FROM claim
 ), attempted AS (
     INSERT INTO payments (
-        org_id, order_id, attempt, provider, method_sealed, amount, currency, state, created_at, updated_at
+        org_id, order_id, attempt, provider, method_sealed, gateway_sha256, amount, currency, state, created_at, updated_at
     )
-    SELECT org_id, order_id, 1, $14, $15::bytea, $10, $9, 'processing', $13, $13
+    SELECT org_id, order_id, 1, $14, $15::bytea, $20::bytea, $10, $9, 'processing', $13, $13
     FROM claim
 ), leased AS (
     INSERT INTO operations (

@@ -1,4 +1,5 @@
--- Moves an order on to its next version, under its lock, with what its payments, effects and cases add up to now.
+-- Moves an order on to its next version, under its lock, with what its payments, effects and cases add up to now. Of several
+-- attempts the one that was paid is shown, else the newest.
 --
 -- $1 org_id, $2 order_id, $3 status, $4 the version it had
 UPDATE orders
@@ -13,7 +14,7 @@ SET status = $3,
         SELECT attempt, provider, gateway_reference, state
         FROM payments
         WHERE org_id = $1 AND order_id = $2
-        ORDER BY attempt DESC
+        ORDER BY state IN ('succeeded', 'partially_refunded', 'refunded', 'disputed') DESC, attempt DESC
         LIMIT 1
     ),
     steps = ARRAY(

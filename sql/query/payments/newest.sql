@@ -1,7 +1,7 @@
 -- The newest attempt of an order, locked after its order.
 --
 -- $1 org_id, $2 order_id
-SELECT attempt, provider, gateway_reference, amount, currency, refunded, state
+SELECT attempt, gateway_reference, amount, currency, refunded, state
 FROM payments
 WHERE org_id = $1 AND order_id = $2
 ORDER BY attempt DESC

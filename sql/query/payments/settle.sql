@@ -1,9 +1,9 @@
--- Writes what is known of an attempt, under its lock. The payment method goes once nothing can have to be sent again.
+-- Writes what is known of an attempt, under its lock. A reference that is known stays. The payment method goes once nothing can have to be sent again.
 --
 -- $1 org_id, $2 order_id, $3 attempt, $4 state, $5 gateway_reference, $6 decline_code, $7 settled
 UPDATE payments
 SET state = $4,
-    gateway_reference = coalesce($5::text, gateway_reference),
+    gateway_reference = coalesce(gateway_reference, $5::text),
     decline_code = $6,
     method_sealed = CASE WHEN $7::boolean THEN NULL ELSE method_sealed END,
     updated_at = now()

@@ -4,8 +4,9 @@ use crate::app::charge::settle::Finding;
 use crate::db::operations::OperationRow;
 use crate::db::payments::PaymentRow;
 use crate::domain::case::{NewCase, SECOND_SUCCESS};
-use crate::domain::operation::OperationStep;
+use crate::domain::operation::OperationState;
 use crate::domain::payment::ChargeFact;
+use crate::domain::reply::timestamp;
 use serde_json::{Value, json};
 
 /// The case that a finding opens, with the evidence of both sides.
@@ -22,6 +23,15 @@ pub(super) fn case_for(finding: &Finding, payment: &PaymentRow, operation: &Oper
     NewCase { reason, suggestion, evidence: evidence(finding, payment, operation) }
 }
 
+/// The case about a finding that contradicts how its charge was settled.
+pub(super) fn late_case(finding: &Finding, payment: &PaymentRow, operation: &OperationRow) -> NewCase {
+    NewCase {
+        reason: "late_finding",
+        suggestion: "compare the payment at the gateway with the order",
+        evidence: evidence(finding, payment, operation),
+    }
+}
+
 fn evidence(finding: &Finding, payment: &PaymentRow, operation: &OperationRow) -> Value {
     json!({
         "ours": {
@@ -31,8 +41,8 @@ fn evidence(finding: &Finding, payment: &PaymentRow, operation: &OperationRow) -
             "state": payment.state.as_str(),
             "gateway_reference": payment.reference,
             "operation_key": operation.operation_key,
-            "first_sent_at": operation.first_sent_at.map(crate::domain::reply::timestamp),
-            "last_sent_at": operation.last_sent_at.map(crate::domain::reply::timestamp),
+            "first_sent_at": operation.first_sent_at.map(timestamp),
+            "last_sent_at": operation.last_sent_at.map(timestamp),
             "taken_up": operation.facts.attempts,
             "asked": operation.facts.questions,
         },
@@ -41,7 +51,7 @@ fn evidence(finding: &Finding, payment: &PaymentRow, operation: &OperationRow) -
 }
 
 /// The entry of a finding in the order's story.
-pub(super) fn journal_entry(finding: &Finding, from: &OperationRow, to: OperationStep) -> (&'static str, Value) {
+pub(super) fn journal_entry(finding: &Finding, from: &OperationRow, to: OperationState) -> (&'static str, Value) {
     let details = json!({
         "kind": finding.id.kind,
         "fact": finding.id.fact,
@@ -50,7 +60,7 @@ pub(super) fn journal_entry(finding: &Finding, from: &OperationRow, to: Operatio
         "outcome": finding.heard.outcome,
         "gateway_reference": finding.heard.fact.reference(),
         "from": from.facts.state.as_str(),
-        "to": to.state.as_str(),
+        "to": to.as_str(),
     });
     (if finding.asked { "operation_asked" } else { "operation_attempted" }, details)
 }

@@ -1,10 +1,10 @@
 //! The only code that ends a charge. A request, its recovery, a notification and a person all come here.
 
 use crate::app::App;
-use crate::app::charge::opened::{case_for, journal_entry};
+use crate::app::charge::opened::{case_for, journal_entry, late_case};
 use crate::app::charge::send::Heard;
 use crate::app::error::AppError;
-use crate::app::refund::ask_for_refund;
+use crate::app::refund::refund_all;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::operations::{Move, OperationId, OperationRow};
@@ -73,16 +73,12 @@ pub async fn settle_charge(app: &App, finding: &Finding) -> Result<Settled, AppE
 
 async fn try_settle(app: &App, finding: &Finding) -> Result<Settled, DbError> {
     let tx = app.db.begin(Deadline::of_request()).await?;
-    let Some(settled) = settle_in(app, &tx, finding).await? else {
-        tx.rollback().await;
-        return Ok(Settled { reply: None });
-    };
+    let settled = settle_in(app, &tx, finding).await?;
     tx.commit().await?;
-    Ok(settled)
+    Ok(settled.unwrap_or(Settled { reply: None }))
 }
 
-/// As [`settle_charge`], inside a transaction that does more. `None`: the finding comes too late to count, and nothing was
-/// written.
+/// As [`settle_charge`], inside a transaction that does more. `None`: the finding comes too late to count, and is only noted.
 pub(in crate::app) async fn settle_in(app: &App, tx: &Tx, finding: &Finding) -> Result<Option<Settled>, DbError> {
     let id = &finding.id;
     let Some(attempt) = id.attempt() else { return Ok(None) };
@@ -92,11 +88,11 @@ pub(in crate::app) async fn settle_in(app: &App, tx: &Tx, finding: &Finding) -> 
     let (Some(order), Some((payment, _)), Some(operation)) = (order, payment, operation) else {
         return Ok(None);
     };
-    let Some(step) = next_step(finding, &operation, &app.payments.policy, order.now) else {
-        return Ok(None);
-    };
     let settling = Settling { tx, finding, order: &order, payment: &payment, operation: &operation };
-    settling.write(step).await
+    match next_step(finding, &operation, &app.payments.policy, order.now) {
+        Some(step) => settling.write(step).await.map(Some),
+        None => settling.write_late().await.map(|()| None),
+    }
 }
 
 /// Where the charge goes; `None` when the finding comes too late to count.
@@ -112,7 +108,7 @@ fn next_step(
         ChargeFact::Succeeded { .. } => OperationEvent::Happened,
         ChargeFact::Declined { .. } => OperationEvent::Refused,
         ChargeFact::NotSent => OperationEvent::NotSent { after },
-        ChargeFact::Processing { .. } => OperationEvent::InProgressThere { asked },
+        ChargeFact::Processing { .. } => OperationEvent::InProgressThere,
         ChargeFact::NoAnswer => OperationEvent::NoAnswer { asked, after },
         // The key is not sent again where this is heard, so nothing will happen by itself any more.
         ChargeFact::DidNotHappen | ChargeFact::Exhausted | ChargeFact::Conflict { .. } => OperationEvent::Conflict,
@@ -135,31 +131,45 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    async fn write(&self, step: OperationStep) -> Result<Option<Settled>, DbError> {
+    async fn write(&self, step: OperationStep) -> Result<Settled, DbError> {
         let (id, heard) = (&self.finding.id, &self.finding.heard);
         let moved = Move {
-            step,
             external_reference: heard.fact.reference(),
-            outcome: heard.outcome,
-            asked: self.finding.asked,
+            asked_in_vain: self.finding.asked && heard.fact == ChargeFact::NoAnswer,
             never_sent: heard.fact == ChargeFact::NotSent && !self.finding.asked,
+            ..Move::to(step, heard.outcome)
         };
-        if !self.tx.move_operation(id, self.operation, &moved).await? {
-            // The rows are locked, so this cannot be a race.
-            return Err(DbError::Decode { column: "state" });
-        }
+        self.tx.move_operation(id, self.operation, &moved).await?;
         let ended = matches!(step.state, OperationState::Done | OperationState::Failed);
         self.write_payment(ended).await?;
         self.write_case(step, ended).await?;
-        let (what, details) = journal_entry(self.finding, self.operation, step);
+        let (what, details) = journal_entry(self.finding, self.operation, step.state);
         self.tx.journal((id.org_id, id.order_id), &self.finding.actor, what, &details).await?;
         let status = payment::order_after(self.order.status, &heard.fact, self.order.cancel_requested);
-        if step.state == OperationState::Done && status == OrderStatus::Cancelled {
-            ask_for_refund(self.tx, id, self.payment).await?;
+        if ended && status == OrderStatus::Cancelled {
+            refund_all(self.tx, id.org_id, id.order_id).await?;
         }
         self.tx.set_order_status(id.org_id, id.order_id, self.order, status).await?;
-        let reply = if ended { Some(self.complete().await?) } else { None };
-        Ok(Some(Settled { reply }))
+        let reply = if ended { self.complete().await? } else { None };
+        Ok(Settled { reply })
+    }
+
+    /// Notes a finding that comes too late to count. Where the effect was settled without it, and the gateway may have taken
+    /// or may yet take money, a person has to know.
+    async fn write_late(&self) -> Result<(), DbError> {
+        let (id, fact, state) = (&self.finding.id, &self.finding.heard.fact, self.operation.facts.state);
+        let (_, details) = journal_entry(self.finding, self.operation, state);
+        self.tx.journal((id.org_id, id.order_id), &self.finding.actor, "late_finding", &details).await?;
+        let money = matches!(fact, ChargeFact::Processing { .. } | ChargeFact::Conflict { .. });
+        let contradicts = state == OperationState::Failed && money
+            || state == OperationState::Done
+                && matches!(fact, ChargeFact::Declined { .. } | ChargeFact::Conflict { .. });
+        if contradicts {
+            let case = late_case(self.finding, self.payment, self.operation);
+            self.tx.open_case(id, Uuid::now_v7(), &case).await?;
+            self.tx.set_order_status(id.org_id, id.order_id, self.order, self.order.status).await?;
+        }
+        Ok(())
     }
 
     async fn write_payment(&self, ended: bool) -> Result<(), DbError> {
@@ -184,15 +194,16 @@ impl Settling<'_> {
         Ok(())
     }
 
-    /// Stores the answer of the request that waits. Once stored it never changes.
-    async fn complete(&self) -> Result<StoredReply, DbError> {
+    /// Stores the answer of the request that waits; `None` when it has one already, which then stands.
+    async fn complete(&self) -> Result<Option<StoredReply>, DbError> {
         let id = &self.finding.id;
         let order = self.tx.order(id.org_id, id.order_id).await?.ok_or(DbError::Decode { column: "order_id" })?;
         let reply = answer_of(&order, &self.finding.heard.fact, self.finding.request_id);
-        if let Some(key) = &self.operation.idempotency_key {
-            self.tx.complete_claim(id.org_id, key, &reply).await?;
-        }
-        Ok(reply)
+        let stored = match &self.operation.idempotency_key {
+            Some(key) => self.tx.complete_claim(id.org_id, key, &reply).await?,
+            None => false,
+        };
+        Ok(stored.then_some(reply))
     }
 }
 

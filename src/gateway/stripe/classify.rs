@@ -230,6 +230,10 @@ fn refusal(answer: &Answer<'_>, refused: &ApiError, expected: &Expected<'_>) -> 
     }
     let touched = refused.payment_intent.as_ref().map(|found| intent(found, expected));
     match touched {
+        // Nobody's card was refused: we were. It may be put right, and is sent again.
+        None if matches!(answer.status, 401 | 403) => {
+            Outcome::NotSent { reason: reason::CREDENTIALS_REFUSED, retry_after: answer.retry_after }
+        }
         None | Some(Outcome::Declined { .. }) => Outcome::Refused { code: code_of(refused) },
         Some(Outcome::Processing { status: "requires_payment_method" | "requires_confirmation", .. }) => {
             Outcome::Refused { code: code_of(refused) }

@@ -127,9 +127,9 @@ fn a_request_that_was_refused() {
         (400, invalid(Some("x"), Some(pi("processing"))), unknown(reason::CONTRADICTORY)),
         (400, error_body("idempotency_error", None, None), unknown(reason::KEY_REUSED)),
         (400, error_body("api_error", None, None), unknown(reason::SERVER_ERROR)),
-        (401, invalid(None, None), Outcome::refused("invalid_request_error")),
-        (401, error_body("authentication_error", Some("api_key_expired"), None), Outcome::refused("api_key_expired")),
-        (403, error_body("permission_error", None, None), Outcome::refused("permission_error")),
+        (401, invalid(None, None), credentials()),
+        (401, error_body("authentication_error", Some("api_key_expired"), None), credentials()),
+        (403, error_body("permission_error", None, None), credentials()),
         (404, invalid(Some("resource_missing"), None), Outcome::refused("resource_missing")),
     ]);
 }
@@ -175,6 +175,10 @@ fn garbage_is_never_definite() {
             assert_eq!(refund(&raw(status, body), &TEST), unknown(reason::UNREADABLE), "{status} {told}");
         }
     }
+}
+
+fn credentials() -> Outcome {
+    Outcome::NotSent { reason: reason::CREDENTIALS_REFUSED, retry_after: None }
 }
 
 #[test]

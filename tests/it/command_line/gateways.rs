@@ -78,6 +78,10 @@ async fn another_secret_key_opens_nothing_and_is_noticed_before_serving() {
         );
     }
 
+    let slip = with_secrets(&app.url, OTHER_KEY).json(&set, 1).await;
+    assert!(slip["error"].as_str().unwrap().contains("nothing was changed"), "{slip}");
+    assert_eq!(secrets(with_secrets(&app.url, SECRET_KEY)).await["ok"], true);
+
     // And a server that has lost it: nothing is claimed, nothing charged.
     let mut app = app;
     app.app.payments.sealing_key = SealingKey::parse(&SecretString::from(OTHER_KEY)).map(Arc::new);

@@ -135,7 +135,7 @@ async fn headers_of_the_answer_are_read() {
 
 #[tokio::test]
 async fn a_refusal_of_a_repeated_charge_is_definite_only_when_replayed() {
-    let refused = || Step::json(401, &json!({"error": {"type": "invalid_request_error", "message": "canary"}}));
+    let refused = || Step::json(400, &json!({"error": {"type": "invalid_request_error", "message": "canary"}}));
     let server = ScriptedHttp::start([refused(), refused(), refused().header("Idempotent-Replayed", "true")]).await;
     let gateway = stripe(&server.base);
     let again = || ChargeRequest { sent_before: true, ..charge() };

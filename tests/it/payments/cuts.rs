@@ -70,6 +70,7 @@ async fn a_new_order_is_charged_once_wherever_the_connection_breaks() {
             let body = paid_body("pm_card_visa");
             let answer = settle(&faulty.app, &what, async || faulty.app.post(&what, &body).await).await;
             struck += usize::from(faulty.proxy.struck() > before);
+            faulty.proxy.arm(statement, At::Before, Fault::Cut, 0);
             let replay = faulty.app.post(&what, &body).await;
             assert_eq!((replay.status, replay.body == answer.body), (200, true), "{what}");
             assert_eq!(answer.json()["status"], "confirmed", "{what}");
@@ -94,6 +95,7 @@ async fn a_second_attempt_is_charged_once_wherever_the_connection_breaks() {
             let answer =
                 settle(&faulty.app, &what, async || faulty.app.pay(&order_id, &key, "pm_card_visa").await).await;
             struck += usize::from(faulty.proxy.struck() > before);
+            faulty.proxy.arm(statement, At::Before, Fault::Cut, 0);
             assert_eq!(faulty.app.pay(&order_id, &key, "pm_card_visa").await.body, answer.body, "{what}");
             assert_eq!(answer.json()["payment"]["attempt"], 2, "{what}");
             assert_eq!(faulty.world.count("charge", &order_id).await, 1, "{what}");
@@ -119,6 +121,7 @@ async fn a_cancelled_order_gets_its_money_back_once_wherever_the_connection_brea
                 work_until(&faulty.app, &order_id, "refunded", |order| order["amount_refunded"] == order["amount"])
                     .await;
             struck += usize::from(faulty.proxy.struck() > before);
+            faulty.proxy.arm(statement, At::Before, Fault::Cut, 0);
             assert_eq!(
                 (&order["status"], &order["payment"]["status"]),
                 (&json!("cancelled"), &json!("refunded")),

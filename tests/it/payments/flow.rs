@@ -36,6 +36,12 @@ async fn a_declined_payment_is_402_again_and_again_and_charges_nothing() {
     assert_eq!((first.status, first.code().as_str()), (402, "payment_declined"));
     let problem = first.json();
     assert_eq!((&problem["executed"], &problem["safe_new_key"]), (&json!("yes"), &json!(true)));
+    let kind = ichido::http::kinds::KINDS.iter().find(|kind| kind.code == "payment_declined").unwrap();
+    assert_eq!(
+        (&problem["title"], &problem["retryable"], &problem["status"]),
+        (&json!(kind.title), &json!(kind.retryable), &json!(kind.status))
+    );
+    assert_eq!(problem["safe_new_key"], json!(kind.safe_new_key));
     let order_id = problem["order_id"].as_str().unwrap().to_owned();
     assert_eq!(first.header("Location"), Some(format!("/v1/orders/{order_id}").as_str()));
     let replay = app.post("k", &paid_body("pm_card_chargeDeclined")).await;

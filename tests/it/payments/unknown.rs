@@ -163,7 +163,7 @@ async fn exhausted_effects_starve_nobody() {
     let first = app.post("k", &paid_body("pm_sim_lost_answer")).await;
     let sql = app.sql().await;
     let many = "INSERT INTO operations (org_id, order_id, kind, fact, state, operation_key, deadline_at, created_at, updated_at)
-        SELECT org_id, order_id, 'charge', 'old-' || n, 'needs_reconciliation', 'old', now(), now(), now()
+        SELECT org_id, order_id, 'charge', 'old-' || n, 'needs_reconciliation', 'old-' || n, now(), now(), now()
         FROM operations, generate_series(1, 1000) n";
     assert_eq!(sql.execute(many, &[]).await.unwrap(), 1_000);
     let began = Instant::now();
@@ -176,7 +176,7 @@ async fn exhausted_effects_starve_nobody() {
 async fn an_effect_over_which_processes_die_goes_to_a_person() {
     let (app, world) = start().await;
     let first = app.post("k", &paid_body("pm_sim_lost_request")).await;
-    let worn_out = "UPDATE operations SET attempts = 40, state = 'leased', lease_token = gen_random_uuid(),
+    let worn_out = "UPDATE operations SET attempts = 100, state = 'leased', lease_token = gen_random_uuid(),
         next_attempt_at = NULL, lease_until = now()";
     assert_eq!(app.sql().await.execute(worn_out, &[]).await.unwrap(), 1);
     work_until(&app, &first.id(), "a case", |order| order["needs_reconciliation"] == true).await;

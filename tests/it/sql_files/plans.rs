@@ -35,13 +35,14 @@ const FILL_PAYMENTS: &str = "
     SELECT org_id, order_id, 1, 'stripe', amount, currency, 'succeeded', now(), now() FROM orders;
     INSERT INTO operations (org_id, order_id, kind, fact, state, operation_key, next_attempt_at, deadline_at, created_at, updated_at)
     SELECT org_id, order_id, 'charge', '1',
-        CASE WHEN amount % 1000 < 2 THEN 'unknown' ELSE 'done' END, 'k',
+        CASE WHEN amount % 1000 < 2 THEN 'unknown' ELSE 'done' END, 'k-' || amount,
         CASE WHEN amount % 1000 < 2 THEN now() + (amount % 1000 * 2 - 1) * interval '1 hour' END, now(), now(), now()
     FROM orders;
     INSERT INTO reconciliation_cases (org_id, case_id, order_id, kind, fact, reason, state, owner, corrector, suggestion,
-        evidence, opened_at, deadline)
+        evidence, opened_at, deadline, decision, decided_by, resolved_at)
     SELECT org_id, order_id, order_id, 'charge', '1', 'not_found', CASE WHEN amount % 1000 = 0 THEN 'open' ELSE 'resolved' END,
-        '', '', '', '{}', now(), now()
+        '', '', '', '{}', now(), now(), CASE WHEN amount % 1000 <> 0 THEN 'settled' END,
+        CASE WHEN amount % 1000 <> 0 THEN 'evidence' END, CASE WHEN amount % 1000 <> 0 THEN now() END
     FROM orders WHERE amount % 10 = 0;
     ANALYZE";
 

@@ -122,6 +122,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         if *shared.mode.borrow() == Mode::Refuse {
             continue;
         }
+        // A real line hands each message on at once, too.
+        let _ = client.set_nodelay(true);
         tokio::spawn(connection(client, Arc::clone(&shared)));
     }
 }
@@ -215,11 +217,14 @@ impl Shared {
             statements.insert(texts.next()?, texts.next()?);
             return None;
         }
-        if *kind != b'B' {
-            return None;
-        }
-        let (_portal, name) = (texts.next()?, texts.next()?);
-        let text = String::from_utf8_lossy(statements.get(&name)?);
+        // A prepared statement is bound and run; BEGIN, COMMIT and the like come as they are.
+        let simple = texts.next()?;
+        let text = match *kind {
+            b'B' => statements.get(&texts.next()?)?,
+            b'Q' => &simple,
+            _ => return None,
+        };
+        let text = String::from_utf8_lossy(text);
         let found = plan.as_mut().filter(|plan| plan.times > 0 && text.contains(plan.text))?;
         found.times -= 1;
         if found.at == At::Before {
