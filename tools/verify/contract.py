@@ -3,10 +3,11 @@
 
 1. organisation A with all scopes: every answer is one that the contract describes, and every rule of it is kept;
 2. organisation B, asking for what A has: nothing of A is ever seen;
-3. a key of A without any scope that helps: 403 everywhere;
+3. a key of A without any scope that helps: 403 everywhere (one for decisions, one for all else);
 4. a forged token, with the id of a key of A and another secret: 401 everywhere.
 
-Starts and ends an `ichido dev` of its own on 127.0.0.1, with a fresh database. Reports are in target/verify.
+Starts and ends an `ichido dev` of its own on 127.0.0.1, with a fresh database and a simulated gateway. Reports are in
+target/verify.
 Exit 0 all well, 1 faults found or not finished in time.
 """
 
@@ -25,6 +26,8 @@ import time
 import urllib.request
 import uuid
 import zlib
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -35,9 +38,17 @@ OPENAPI = ROOT / "openapi.yaml"
 START_SECONDS = 60
 STOP_SECONDS = 40
 SCOPES = ["orders:read", "orders:write", "reconcile", "admin"]
+DECIDE = "decide_reconciliation_case"
+# Short, so that a charge of which nobody can tell anything is a case within seconds rather than hours.
+TIMES = {"ICHIDO_GATEWAY_TIMEOUT": "1s", "ICHIDO_LEASE": "3s", "ICHIDO_ASK_AFTER": "1s,1s,1s,1s"}
+# The simulated gateway does not tell of this charge for ten minutes: whenever it is asked, a person has to decide.
+UNSETTLED = {"method": "pm_sim_late_600000"}
+CASE_SECONDS = 30
+LISTS = {"orders": "orders", "cases": "reconciliation-cases"}
 # What is refused tells nothing about data: the check `is_refused` of hooks.py takes the place of these.
 OF_DATA = "positive_data_acceptance,negative_data_rejection,missing_required_header"
-WHEN_REFUSED = ["--exclude-checks", OF_DATA, "--include-tag", "Orders", "--include-tag", "Idempotency keys"]
+TAGS = ["--include-tag", "Orders", "--include-tag", "Idempotency keys", "--include-tag", "Reconciliation"]
+WHEN_REFUSED = ["--exclude-checks", OF_DATA]
 # Past any proxy that the environment names.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -65,11 +76,12 @@ def schemathesis() -> Path:
 
 @contextlib.contextmanager
 def service():
-    """`ichido dev` with a database of its own; gives its address, a token and the database's URL, and ends it."""
+    """`ichido dev` with a database of its own; gives what it announced, and ends it."""
     data = OUT / f"data-{os.getpid()}"
     command = [ICHIDO, "dev", "--listen", "127.0.0.1:0", "--data", data, "--exit-with-parent"]
     with open(OUT / "ichido.log", "wb") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        to = {"stdout": subprocess.PIPE, "stderr": log, "text": True, "env": os.environ | TIMES}
+        process = subprocess.Popen(command, **to)
         try:
             yield announced(process)
             if process.poll() is not None:
@@ -85,10 +97,12 @@ def service():
 
 
 def announced(process: subprocess.Popen) -> dict:
-    """What `dev` prints: address, token and the URL of the database."""
+    """What `dev` prints: its address and the simulated world's, a token, and what admin commands need."""
     patterns = {
         "url": re.compile(r"listening on (http://\S+)"),
+        "world": re.compile(r"simulated world \(payments\) at (http://[^,\s]+)"),
         "database": re.compile(r"export DATABASE_URL='([^']+)'"),
+        "secret_key": re.compile(r"ICHIDO_SECRET_KEY_FILE='([^']+)'"),
         "token": re.compile(r"Authorization: Bearer ([^']+)'"),
     }
     found: dict = {}
@@ -108,18 +122,29 @@ def announced(process: subprocess.Popen) -> dict:
     return found
 
 
-def admin(database: str, *arguments: str) -> dict:
+def admin(found: dict, *arguments: str) -> dict:
     """One admin command of the program."""
-    to = {"env": os.environ | {"DATABASE_URL": database}, "capture_output": True, "text": True, "timeout": 30}
+    known = {"DATABASE_URL": found["database"], "ICHIDO_SECRET_KEY_FILE": found["secret_key"]}
+    # The simulated gateway takes any secret.
+    known |= {"GATEWAY_SECRET": "sk_test_simulated"}
+    to = {"env": os.environ | known, "capture_output": True, "text": True, "timeout": 30}
     done = subprocess.run([ICHIDO, *arguments, "--json"], check=False, **to)
     if done.returncode != 0:
         raise Failed(f"ichido {' '.join(arguments)} failed: {done.stderr.strip() or done.stdout.strip()}")
     return json.loads(done.stdout)
 
 
-def new_key(database: str, org: int, scopes: list[str]) -> str:
+def new_key(found: dict, org: int, scopes: list[str]) -> str:
     flags = [part for scope in scopes for part in ("--scope", scope)]
-    return admin(database, "key", "create", "--org", str(org), *flags)["token"]
+    return admin(found, "key", "create", "--org", str(org), *flags)["token"]
+
+
+def new_org(found: dict, name: str) -> int:
+    """Another organisation, which takes its payments by the same gateway."""
+    org = admin(found, "org", "create", "--name", name, "--mode", "test")["org_id"]
+    gateway = ["--provider", "stripe", "--api-base", f"{found['world']}/stripe", "--secret-env", "GATEWAY_SECRET"]
+    admin(found, "gateway", "set", "--org", str(org), *gateway)
+    return org
 
 
 def forged(token: str) -> str:
@@ -145,23 +170,48 @@ def call(url: str, token: str, body: dict | None = None, key: str | None = None)
         return json.load(answer)
 
 
-def put_orders(url: str, token: str, name: str, count: int) -> tuple[list[str], list[str]]:
-    """Makes some orders; gives their keys and references."""
+def put_orders(url: str, token: str, name: str, count: int, payment: dict | None = None) -> tuple[list[str], list[str]]:
+    """Makes some orders, all at once; gives their keys and references."""
     keys, references = [str(uuid.uuid4()) for _ in range(count)], [f"{name}-{number}" for number in range(count)]
-    for number, (key, reference) in enumerate(zip(keys, references)):
+
+    def put(number: int) -> None:
         line = {"sku": "TEA-01", "quantity": number + 1, "unit_amount": 1200}
-        body = {"order_reference": reference, "customer": {"reference": name}, "currency": "JPY", "lines": [line]}
-        call(f"{url}/v1/orders", token, body, key)
+        body = {"order_reference": references[number], "customer": {"reference": name}, "currency": "JPY"}
+        call(f"{url}/v1/orders", token, body | {"lines": [line], "payment": payment}, keys[number])
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(put, range(count)))
     return keys, references
 
 
-def all_ids(url: str, token: str) -> list[str]:
-    ids, cursor = [], ""
+def everything(url: str, token: str, of: str, query: str = "") -> list[dict]:
+    """All pages of a list."""
+    entries, cursor = [], ""
     while cursor is not None:
-        page = call(f"{url}/v1/orders?limit=100{cursor and f'&cursor={cursor}'}", token)
-        ids += [order["id"] for order in page["data"]]
+        page = call(f"{url}/v1/{of}?limit=100{query}{cursor and f'&cursor={cursor}'}", token)
+        entries += page["data"]
         cursor = page["next_cursor"]
-    return ids
+    return entries
+
+
+def open_cases(url: str, token: str, count: int) -> list[dict]:
+    """The cases that are open, once there are that many."""
+    for _ in range(CASE_SECONDS * 5):
+        if len(cases := everything(url, token, "reconciliation-cases", "&state=open")) >= count:
+            return cases
+        time.sleep(0.2)
+    raise Failed(f"{len(cases)} of {count} cases were opened in {CASE_SECONDS} s")
+
+
+def put_cases(url: str, token: str, name: str, charges: int, refunds: int) -> tuple[list[str], list[str], list[str]]:
+    """Makes orders that have open cases, of both kinds; gives their keys and references, and the cases' ids."""
+    keys, references = put_orders(url, token, name, charges + refunds, UNSETTLED)
+    for case in open_cases(url, token, charges + refunds)[:refunds]:
+        # Money that was taken, and the gateway's name for it is not known: it cannot be given back without a person.
+        decision = {"decision": "mark_done", "reason": "paid at the till", "proof": "receipt 17"}
+        call(f"{url}/v1/reconciliation-cases/{case['id']}/decisions", token, decision, str(uuid.uuid4()))
+        call(f"{url}/v1/orders/{case['order_id']}/cancel", token, {}, str(uuid.uuid4()))
+    return keys, references, [case["id"] for case in open_cases(url, token, charges + refunds)]
 
 
 def check_served(url: str) -> None:
@@ -173,8 +223,9 @@ def check_served(url: str) -> None:
 def run(name: str, options: argparse.Namespace, url: str, known: dict, flags: list[str]) -> bool:
     """One run of schemathesis; prints its line and says whether nothing was found."""
     context, summary, report = OUT / f"{name}.context.json", OUT / f"{name}.json", OUT / f"{name}.txt"
-    nothing = {"foreign_ids": [], "foreign_keys": [], "foreign_references": [], "refused_with": None}
-    context.write_text(json.dumps(nothing | known | {"seed": options.seed}), encoding="utf-8")
+    nothing = {"foreign_orders": [], "foreign_cases": [], "foreign_keys": [], "foreign_references": []}
+    nothing |= {"cases": [], "refused_with": None}
+    context.write_text(json.dumps(nothing | known | {"seed": options.seed, "url": url}), encoding="utf-8")
     summary.unlink(missing_ok=True)
     command = [options.program, "--config-file", HERE / "schemathesis.toml", "run", OPENAPI, "--url", url]
     command += ["--seed", str(options.seed), "--max-examples", str(options.examples), "--continue-on-failure", *flags]
@@ -211,22 +262,57 @@ def told(name: str, options: argparse.Namespace, summary: Path, report: Path) ->
 def verify(options: argparse.Namespace) -> bool:
     options.program, options.deadline = schemathesis(), time.monotonic() + options.seconds
     with service() as found:
-        url, database = found["url"], found["database"]
+        url = found["url"]
         check_served(url)
-        org = admin(database, "org", "list")["data"][0]["org_id"]
-        other = admin(database, "org", "create", "--name", "other", "--mode", "test")["org_id"]
-        a, b = new_key(database, org, SCOPES), new_key(database, other, SCOPES)
-        useless = new_key(database, org, ["reconcile", "admin"])
-        keys, references = put_orders(url, a, "of-a", 6)
-        used_by_b = sum(put_orders(url, b, "of-b", 3), [])
-        cursors = [call(f"{url}/v1/orders?limit=1", token)["next_cursor"] for token in (a, b)]
-        well = run("organisation-a", options, url, {"token": a, "cursors": cursors, "used": keys + references}, [])
-        foreign = {"foreign_ids": all_ids(url, a), "foreign_keys": keys, "foreign_references": references}
-        foreign |= {"cursors": cursors, "used": used_by_b}
+        org, other = admin(found, "org", "list")["data"][0]["org_id"], new_org(found, "other")
+        a, b = new_key(found, org, SCOPES), new_key(found, other, SCOPES)
+        keys, references, cases = prepared(url, a, "of-a", options.examples + 30)
+        *used_by_b, cases_of_b = prepared(url, b, "of-b", options.examples // 3 + 3)
+        cursors = {
+            path: [call(f"{url}{path}?limit=1", token)["next_cursor"] for token in (a, b)]
+            for path in ("/v1/orders", "/v1/reconciliation-cases")
+        }
+        known = {"token": a, "cursors": cursors, "used": keys + references, "cases": cases}
+        well = run("organisation-a", options, url, known, [])
+        foreign = {f"foreign_{of}": [each["id"] for each in everything(url, a, path)] for of, path in LISTS.items()}
+        foreign |= {"foreign_keys": keys, "foreign_references": references}
+        foreign |= {"cursors": cursors, "used": sum(used_by_b, []), "cases": cases_of_b}
         well &= run("organisation-b", options, url, foreign | {"token": b}, [])
-        for name, token, status in (("no-scope", useless, 403), ("forged-token", forged(a), 401)):
-            well &= run(name, options, url, foreign | {"token": token, "refused_with": status}, WHEN_REFUSED)
+        for name, token, status, flags in refused(found, org, a):
+            known = foreign | {"token": token, "refused_with": status}
+            well &= run(name, options, url, known, WHEN_REFUSED + flags)
+        well &= charged_once(found["world"])
     return well
+
+
+def charged_once(world: str) -> bool:
+    """What the simulated world counted: whatever was sent and decided, no order was charged twice, nothing given back twice."""
+    with OPENER.open(f"{world}/effects", timeout=10) as answer:
+        effects = json.load(answer)["effects"]
+    counted = Counter()
+    for each in effects:
+        counted[each["kind"], each["order_id"]] += each["count"]
+    twice = [f"{kind} of order {order}" for (kind, order), count in counted.items() if count > 1]
+    print(f"verify: simulated world: {len(effects)} effects, {len(twice)} more than once {' '.join(twice[:5])}".rstrip())
+    return bool(effects) and not twice
+
+
+def prepared(url: str, token: str, name: str, cases: int) -> tuple[list[str], list[str], list[str]]:
+    """Orders of which nobody asks for money yet, and others with cases; keys, references and the cases' ids."""
+    keys, references = put_orders(url, token, name, 6)
+    more_keys, more_references, ids = put_cases(url, token, f"{name}-unsettled", cases, cases // 5)
+    return keys + more_keys, references + more_references, ids
+
+
+def refused(found: dict, org: int, token: str) -> list[tuple[str, str, int, list[str]]]:
+    """Who may not do what: the name of the run, the token, the status that it always gets, and the operations."""
+    decides = new_key(found, org, ["reconcile", "admin"])
+    orders = new_key(found, org, ["orders:read", "orders:write", "admin"])
+    return [
+        ("no-scope", decides, 403, [*TAGS, "--exclude-operation-id", DECIDE]),
+        ("no-scope-to-decide", orders, 403, ["--include-operation-id", DECIDE, "--phases", "examples,coverage,fuzzing"]),
+        ("forged-token", forged(token), 401, TAGS),
+    ]
 
 
 def main() -> int:
