@@ -220,7 +220,7 @@ def is_told_why(_context, response, case):
     body = response.json()
     if status == 202:
         assert body["payment"]["status"] in ("processing", "unknown"), f"It is settled: {response.text}"
-        assert body["status"] in ("received", "payment_failed"), f"Another status than of an unpaid order: {response.text}"
+        assert body["status"] in ("received", "payment_failed"), f"It is not an unpaid order's: {response.text}"
     if status == 402:
         order = ours("GET", f"/v1/orders/{body['order_id']}")
         assert order["payment"]["status"] == "declined", f"It was not declined: {order}"
@@ -324,7 +324,8 @@ def sent_again(_context, response, case):
     first = replay.headers.get("Idempotent-Original-Status")
     assert first == str(response.status_code), f"The first status was {response.status_code}, not {first}"
     for name in ("Location", "ETag", "Idempotency-Key"):
-        assert [replay.headers.get(name)] == response.headers.get(name.lower(), [None]), f"Another {name}: {replay.headers}"
+        first = response.headers.get(name.lower(), [None])
+        assert [replay.headers.get(name)] == first, f"Another {name}: {replay.headers}"
 
     body = json.loads(response.request.body)
     if label in OTHER:
@@ -336,7 +337,8 @@ def sent_again(_context, response, case):
     assert other.status_code == 422 and other.json()["differing"] == differing, f"Key reused: {other.text}"
     under_another_key(case, response, body)
     record = ours("GET", f"/v1/idempotency-keys/{in_path(replay.headers['Idempotency-Key'])}")
-    assert (record["state"], record["response_status"]) == ("completed", response.status_code), f"The key's record: {record}"
+    stored = (record["state"], record["response_status"])
+    assert stored == ("completed", response.status_code), f"The key's record: {record}"
     return None
 
 
