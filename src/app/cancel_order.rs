@@ -73,9 +73,10 @@ async fn cancel(tx: &Tx, org_id: OrgId, order_id: OrderId, order: &LockedOrder) 
     if tx.has_open_charge(org_id, order_id).await? {
         // Recovery looks it up and ends it; the order is cancelled when that is known. Asking for it twice makes nothing
         // quicker, and would only use up questions.
-        if !order.cancel_requested {
-            tx.hurry_charge(org_id, order_id, CHARGE_TIME).await?;
+        if order.cancel_requested {
+            return Ok(());
         }
+        tx.hurry_charge(org_id, order_id, CHARGE_TIME).await?;
         return tx.set_order_status(org_id, order_id, order, order.status).await;
     }
     refund_all(tx, org_id, order_id).await?;
