@@ -198,9 +198,28 @@ CREATE TABLE schema_migrations (
     CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
 );
 
+CREATE TABLE step_policies (
+    org_id bigint NOT NULL,
+    kind text NOT NULL,
+    url text NOT NULL,
+    honours_keys boolean NOT NULL,
+    status_url text,
+    secret_sealed bytea,
+    owner text NOT NULL,
+    corrector text NOT NULL,
+    max_attempts integer NOT NULL,
+    deadline_seconds bigint NOT NULL,
+    updated_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT step_policies_pkey PRIMARY KEY (org_id, kind),
+    CONSTRAINT step_policies_deadline_seconds_check CHECK (deadline_seconds > 0),
+    CONSTRAINT step_policies_kind_check CHECK (kind = ANY (ARRAY['stock_reservation'::text, 'shipment_request'::text, 'confirmation_mail'::text, 'accounting_entry'::text])),
+    CONSTRAINT step_policies_max_attempts_check CHECK (max_attempts > 0)
+);
+
 ALTER TABLE api_keys ADD CONSTRAINT api_keys_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(org_id);
 ALTER TABLE gateways ADD CONSTRAINT gateways_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(org_id);
 ALTER TABLE journal ADD CONSTRAINT journal_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
 ALTER TABLE operations ADD CONSTRAINT operations_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
 ALTER TABLE payments ADD CONSTRAINT payments_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
 ALTER TABLE reconciliation_cases ADD CONSTRAINT reconciliation_cases_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
+ALTER TABLE step_policies ADD CONSTRAINT step_policies_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(org_id);

@@ -7,6 +7,7 @@ use crate::app::claiming::{Claimed, Claiming, Tried};
 use crate::app::command::{Command, Keyed};
 use crate::app::error::AppError;
 use crate::app::refund::refund_all;
+use crate::app::steps::stop_steps;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::orders::LockedOrder;
@@ -80,5 +81,6 @@ async fn cancel(tx: &Tx, org_id: OrgId, order_id: OrderId, order: &LockedOrder) 
         return tx.set_order_status(org_id, order_id, order, order.status).await;
     }
     refund_all(tx, org_id, order_id).await?;
+    stop_steps(tx, org_id, order_id).await?;
     tx.set_order_status(org_id, order_id, order, OrderStatus::Cancelled).await
 }

@@ -6,6 +6,7 @@ use crate::app::charge::send::Heard;
 use crate::app::charge::settle::{Finding, settle_in};
 use crate::app::command::Keyed;
 use crate::app::refund::{REFUND_TIME, ask_for_refund, give_back};
+use crate::app::steps::step_done;
 use crate::db::error::DbError;
 use crate::db::operations::{Move, OperationId, OperationRow};
 use crate::db::orders::LockedOrder;
@@ -13,6 +14,7 @@ use crate::db::tx::Tx;
 use crate::domain::case::Decision;
 use crate::domain::operation::{self, OperationState};
 use crate::domain::payment::ChargeFact;
+use crate::domain::step::StepKind;
 use crate::domain::validate::AskedDecision;
 
 /// Carries a decision out, inside its transaction: order and effect are locked, the case is resolved, and the decision is
@@ -39,12 +41,18 @@ pub(super) async fn carry_out(
         let step = operation::next(&operation.facts, event, order.now, policy, rand::random());
         let step = step.map_err(|_| DbError::LostRace)?;
         let time = if id.attempt().is_some() { CHARGE_TIME } else { REFUND_TIME };
-        let moved = Move { fresh_start: Some(time), ..Move::to(step, asked.decision.as_str()) };
+        let kind = StepKind::parse(&id.kind);
+        // A person lets a step be done anew, as if it had never been sent.
+        let never_sent = kind.is_some() && asked.decision == Decision::StartNew;
+        let moved = Move { fresh_start: Some(time), never_sent, ..Move::to(step, asked.decision.as_str()) };
         tx.move_operation(id, operation, &moved).await?;
-        if step.state == OperationState::Done {
-            book_refund(tx, id, operation).await?;
-        } else {
-            tx.restrict(id, asked.decision == Decision::StartNew, asked.decision == Decision::AskAgain).await?;
+        match (step.state, kind) {
+            (OperationState::Done, Some(kind)) => return step_done(tx, id, order, kind).await,
+            (OperationState::Done, None) => book_refund(tx, id, operation).await?,
+            _ => {
+                let give_up = kind.is_none() && asked.decision == Decision::StartNew;
+                tx.restrict(id, give_up, asked.decision == Decision::AskAgain).await?;
+            }
         }
     }
     tx.set_order_status(id.org_id, id.order_id, order, order.status).await

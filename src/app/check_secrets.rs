@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::app::error::AppError;
 use crate::app::gateways::GATEWAY_PURPOSE;
+use crate::app::steps::partners::partner_purpose;
 use crate::db::deadline::Deadline;
 use crate::domain::sealed::{Place, open};
 
@@ -21,11 +22,16 @@ pub struct Secrets {
 ///
 /// [`AppError::Unavailable`], [`AppError::Internal`].
 pub async fn check_secrets(app: &App, deadline: Deadline) -> Result<Secrets, AppError> {
-    let sealed = app.db.sealed_gateway_secrets(deadline).await?;
-    let opens = |(org_id, secret): &&(_, Vec<u8>)| {
-        let place = Place { org_id: *org_id, purpose: GATEWAY_PURPOSE };
-        app.payments.sealing_key.as_deref().is_some_and(|key| open(key, place, secret).is_ok())
-    };
-    let open = sealed.iter().filter(opens).count();
-    Ok(Secrets { stored: sealed.len(), closed: sealed.len() - open })
+    let gateways = app.db.sealed_gateway_secrets(deadline).await?;
+    let partners = app.db.sealed_partner_secrets(deadline).await?;
+    let gateways = gateways.into_iter().map(|(org_id, secret)| (org_id, GATEWAY_PURPOSE.to_owned(), secret));
+    let partners = partners.into_iter().map(|(org_id, kind, secret)| (org_id, partner_purpose(kind), secret));
+    let (mut stored, mut closed) = (0, 0);
+    for (org_id, purpose, secret) in gateways.chain(partners) {
+        let place = Place { org_id, purpose: &purpose };
+        let opens = app.payments.sealing_key.as_deref().is_some_and(|key| open(key, place, &secret).is_ok());
+        stored += 1;
+        closed += usize::from(!opens);
+    }
+    Ok(Secrets { stored, closed })
 }

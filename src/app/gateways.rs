@@ -83,7 +83,8 @@ impl Gateways {
         Ok(Some(FoundGateway { provider: row.provider, sha256, gateway }))
     }
 
-    fn outgoing(&self, mode: Mode, timeout: Duration) -> Result<Outgoing, SetupError> {
+    /// The HTTP client for organisations of a mode.
+    pub(in crate::app) fn outgoing(&self, mode: Mode, timeout: Duration) -> Result<Outgoing, SetupError> {
         let mut clients = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = clients.get(mode.as_str()) {
             return Ok(known.clone());

@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod authenticate;
+mod breakers;
 pub mod cancel_order;
 mod carry_out_decision;
 pub mod charge;
@@ -26,6 +27,7 @@ mod place;
 pub mod recover_due;
 mod refund;
 pub mod set_gateway;
+pub mod steps;
 
 use crate::app::error::AppError;
 use crate::app::gateways::{Gateways, PaymentSettings};

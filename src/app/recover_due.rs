@@ -1,9 +1,11 @@
 //! Takes up what is due: charges whose holder is gone, questions whose time has come, refunds.
 
 use crate::app::App;
+use crate::app::breakers::Breakers;
 use crate::app::charge::recover::recover_charge;
 use crate::app::error::AppError;
 use crate::app::refund::carry_out_refund;
+use crate::app::steps::run::run_step;
 use crate::db::deadline::Deadline;
 use crate::db::operations::OperationId;
 use crate::domain::ids::OrgId;
@@ -26,6 +28,7 @@ pub struct Recovery {
     app: App,
     room: Arc<Semaphore>,
     rooms: Arc<Mutex<HashMap<OrgId, Arc<Semaphore>>>>,
+    breakers: Arc<Breakers>,
     work: TaskTracker,
 }
 
@@ -33,7 +36,13 @@ impl Recovery {
     /// With nothing in hand.
     #[must_use]
     pub fn new(app: App) -> Self {
-        Self { app, room: Arc::new(Semaphore::new(AT_ONCE)), rooms: Arc::default(), work: TaskTracker::new() }
+        Self {
+            app,
+            room: Arc::new(Semaphore::new(AT_ONCE)),
+            rooms: Arc::default(),
+            breakers: Arc::default(),
+            work: TaskTracker::new(),
+        }
     }
 
     /// One round: takes up what is due now and has room. Gives how many were begun.
@@ -51,10 +60,11 @@ impl Recovery {
             let room = self.room(org_id);
             // Those in hand are leased, and not due.
             let limit = i64::try_from(room.available_permits().min(self.room.available_permits())).unwrap_or_default();
-            for id in self.app.db.due_operations(org_id, limit, Deadline::of_request()).await? {
+            let silent = self.breakers.open_kinds(org_id);
+            for id in self.app.db.due_operations(org_id, limit, &silent, Deadline::of_request()).await? {
                 let permits = (Arc::clone(&room).try_acquire_owned(), Arc::clone(&self.room).try_acquire_owned());
                 if let (Ok(of_org), Ok(of_all)) = permits {
-                    self.work.spawn(take_up(self.app.clone(), id, [of_org, of_all]));
+                    self.work.spawn(take_up(self.clone(), id, [of_org, of_all]));
                     begun += 1;
                 }
             }
@@ -75,13 +85,16 @@ impl Recovery {
     }
 }
 
-async fn take_up(app: App, id: OperationId, _room: [OwnedSemaphorePermit; 2]) {
-    let result = if id.kind == "refund" {
-        carry_out_refund(&app, &id).await.map(|_| ())
-    } else {
-        recover_charge(&app, &id, "recovery", Uuid::now_v7()).await.map(|_| ())
+async fn take_up(recovery: Recovery, id: OperationId, _room: [OwnedSemaphorePermit; 2]) {
+    let app = &recovery.app;
+    let result = match id.kind.as_str() {
+        "charge" => recover_charge(app, &id, "recovery", Uuid::now_v7()).await.map(|_| None),
+        "refund" => carry_out_refund(app, &id).await.map(|_| None),
+        _ => run_step(app, &id).await,
     };
-    if let Err(error) = result {
-        tracing::warn!(%error, order_id = %id.order_id, kind = id.kind, "effect not settled");
+    match result {
+        Ok(Some(answered)) => recovery.breakers.note(id.org_id, &id.kind, answered),
+        Ok(None) => {}
+        Err(error) => tracing::warn!(%error, order_id = %id.order_id, kind = id.kind, "effect not settled"),
     }
 }

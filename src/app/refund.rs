@@ -259,16 +259,13 @@ pub(in crate::app) async fn give_back(
 }
 
 fn case(outcome: &str, payment: &PaymentRow, operation: &OperationRow) -> NewCase {
-    NewCase {
-        reason: "refund_unsettled",
-        suggestion: "compare the refunds at the gateway with the order",
-        evidence: json!({
-            "ours": {
-                "attempt": payment.attempt, "amount": operation.amount, "refunded": payment.refunded,
-                "currency": payment.currency, "operation_key": operation.operation_key,
-                "taken_up": operation.facts.attempts,
-            },
-            "theirs": { "outcome": outcome, "gateway_reference": payment.reference },
-        }),
-    }
+    let evidence = json!({
+        "ours": {
+            "attempt": payment.attempt, "amount": operation.amount, "refunded": payment.refunded,
+            "currency": payment.currency, "operation_key": operation.operation_key,
+            "taken_up": operation.facts.attempts,
+        },
+        "theirs": { "outcome": outcome, "gateway_reference": payment.reference },
+    });
+    NewCase::of_payments("refund_unsettled", "compare the refunds at the gateway with the order", evidence)
 }

@@ -12,6 +12,7 @@ mod payments;
 mod run;
 mod serve;
 mod sim;
+mod step;
 mod worker;
 
 use crate::app::App;
@@ -62,6 +63,9 @@ enum Command {
     /// Set an organisation's payment gateway (needs DATABASE_URL)
     #[command(subcommand)]
     Gateway(gateway::Command),
+    /// Set what is done for an organisation's confirmed orders (needs DATABASE_URL)
+    #[command(subcommand)]
+    Step(step::Command),
     /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
     Cleanup(cleanup::Args),
     /// Run the simulated world: a stand-in for Stripe and for partners that counts effects
@@ -134,6 +138,7 @@ impl Command {
             Self::Org(command) => org::run(command).await,
             Self::Key(command) => key::run(command).await,
             Self::Gateway(command) => gateway::run(command).await,
+            Self::Step(command) => step::run(command).await,
             Self::Cleanup(args) => cleanup::run(args).await,
             Self::Sim(args) => sim::run(args).await,
         }
@@ -148,6 +153,7 @@ impl Command {
             Self::Org(command) => command.json(),
             Self::Key(command) => command.json(),
             Self::Gateway(command) => command.json(),
+            Self::Step(command) => command.json(),
             Self::Cleanup(args) => args.output.json,
         }
     }

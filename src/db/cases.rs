@@ -6,7 +6,7 @@ use crate::db::operations::OperationId;
 use crate::db::row::{column, spelled};
 use crate::db::tx::Tx;
 use crate::db::{Db, sql};
-use crate::domain::case::{Case, CaseState, DECIDE_WITHIN_HOURS, NewCase, OWNER};
+use crate::domain::case::{Case, CaseState, DECIDE_WITHIN_HOURS, NewCase};
 use crate::domain::ids::{OrderId, OrgId};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -49,8 +49,8 @@ impl Tx {
             &id.kind,
             &id.fact,
             &new.reason,
-            &OWNER,
-            &OWNER,
+            &new.owner,
+            &new.corrector,
             &new.suggestion,
             &new.evidence,
             &DECIDE_WITHIN_HOURS,

@@ -22,6 +22,8 @@ pub mod pool;
 pub mod row;
 pub mod server;
 pub mod sql;
+pub mod step_policies;
+pub mod steps;
 pub mod tx;
 
 use crate::db::alone::Alone;

@@ -7,6 +7,7 @@ use crate::db::tx::Tx;
 use crate::db::{Db, sql};
 use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::operation::{OperationFacts, OperationState, OperationStep};
+use crate::domain::step::StepKind;
 use std::time::Duration;
 use time::OffsetDateTime;
 use tokio_postgres::types::ToSql;
@@ -30,6 +31,12 @@ impl OperationId {
     #[must_use]
     pub fn charge(org_id: OrgId, order_id: OrderId, attempt: i32) -> Self {
         Self { org_id, order_id, kind: "charge".to_owned(), fact: attempt.to_string() }
+    }
+
+    /// A step of an order.
+    #[must_use]
+    pub fn step(org_id: OrgId, order_id: OrderId, kind: StepKind) -> Self {
+        Self { org_id, order_id, kind: kind.as_str().to_owned(), fact: String::new() }
     }
 
     /// The attempt, for a charge.
@@ -249,7 +256,7 @@ impl Db {
         Ok(self.row(&sql::OPERATION_TAKE, &params, deadline).await?.is_some())
     }
 
-    /// Effects of one organisation that are due.
+    /// Effects of one organisation that are due, but for some kinds.
     ///
     /// # Errors
     ///
@@ -258,9 +265,10 @@ impl Db {
         &self,
         org_id: OrgId,
         limit: i64,
+        except: &[String],
         deadline: Deadline,
     ) -> Result<Vec<OperationId>, DbError> {
-        let rows = self.rows(&sql::OPERATION_DUE, &[&org_id.0, &limit], deadline).await?;
+        let rows = self.rows(&sql::OPERATION_DUE, &[&org_id.0, &limit, &except], deadline).await?;
         rows.iter()
             .map(|row| {
                 Ok(OperationId {

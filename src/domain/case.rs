@@ -105,6 +105,18 @@ pub struct NewCase {
     pub suggestion: &'static str,
     /// What either side says.
     pub evidence: Value,
+    /// Who decides.
+    pub owner: String,
+    /// Who carries out a correction.
+    pub corrector: String,
+}
+
+impl NewCase {
+    /// A case about money.
+    #[must_use]
+    pub fn of_payments(reason: &'static str, suggestion: &'static str, evidence: Value) -> Self {
+        Self { reason, suggestion, evidence, owner: OWNER.to_owned(), corrector: OWNER.to_owned() }
+    }
 }
 
 /// Whether a decision fits a case whose effect stands like this.
@@ -119,7 +131,7 @@ pub fn possible(decision: Decision, case: &Case, state: OperationState) -> bool 
         OperationState::Failed => decision == D::Dismiss,
         // A refund has no other way to be given than under its own key.
         OperationState::NeedsReconciliation => {
-            decision != D::Dismiss && (decision != D::StartNew || case.kind == "charge")
+            decision != D::Dismiss && (decision != D::StartNew || case.kind != "refund")
         }
         _ => decision == D::MarkDone,
     }
@@ -129,6 +141,6 @@ pub fn possible(decision: Decision, case: &Case, state: OperationState) -> bool 
 pub const SECOND_SUCCESS: &str = "second_success";
 
 /// Who decides about money, and carries a correction out.
-pub const OWNER: &str = "payments";
-/// Hours by which a case about money should be decided.
+const OWNER: &str = "payments";
+/// Hours by which a case should be decided.
 pub const DECIDE_WITHIN_HOURS: i32 = 24;

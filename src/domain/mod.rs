@@ -25,4 +25,5 @@ pub mod question;
 pub mod reply;
 pub mod scope;
 pub mod sealed;
+pub mod step;
 pub mod validate;

@@ -5,6 +5,7 @@
 
 pub mod addresses; // which addresses may be called
 pub mod currency; // ISO 4217 minor units and the gateway's own
+pub mod http_partner; // business partners
 pub mod outcome; // what is known after a call
 pub mod outgoing; // the HTTP client: bounded, no redirects, tells "sent" from "not sent"
 pub mod stripe; // the one real gateway

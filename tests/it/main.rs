@@ -33,6 +33,7 @@ mod schema;
 mod service_pages;
 mod sim;
 mod sql_files;
+mod steps;
 mod support;
 mod tenants;
 mod validation;

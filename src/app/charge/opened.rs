@@ -20,16 +20,13 @@ pub(super) fn case_for(finding: &Finding, payment: &PaymentRow, operation: &Oper
         ChargeFact::Succeeded { .. } => (SECOND_SUCCESS, "continue: give this attempt's money back"),
         _ => ("outcome_unknown", "ask_again: the gateway gave no definite answer"),
     };
-    NewCase { reason, suggestion, evidence: evidence(finding, payment, operation) }
+    NewCase::of_payments(reason, suggestion, evidence(finding, payment, operation))
 }
 
 /// The case about a finding that contradicts how its charge was settled.
 pub(super) fn late_case(finding: &Finding, payment: &PaymentRow, operation: &OperationRow) -> NewCase {
-    NewCase {
-        reason: "late_finding",
-        suggestion: "compare the payment at the gateway with the order",
-        evidence: evidence(finding, payment, operation),
-    }
+    let suggestion = "compare the payment at the gateway with the order";
+    NewCase::of_payments("late_finding", suggestion, evidence(finding, payment, operation))
 }
 
 fn evidence(finding: &Finding, payment: &PaymentRow, operation: &OperationRow) -> Value {

@@ -5,6 +5,7 @@ use crate::app::charge::opened::{case_for, journal_entry, late_case};
 use crate::app::charge::send::Heard;
 use crate::app::error::AppError;
 use crate::app::refund::refund_all;
+use crate::app::steps::{begin_steps, stop_steps};
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::operations::{Move, OperationId, OperationRow};
@@ -148,6 +149,10 @@ impl Settling<'_> {
         let status = payment::order_after(self.order.status, &heard.fact, self.order.cancel_requested);
         if ended && status == OrderStatus::Cancelled {
             refund_all(self.tx, id.org_id, id.order_id).await?;
+            stop_steps(self.tx, id.org_id, id.order_id).await?;
+        }
+        if status == OrderStatus::Confirmed && self.order.status != OrderStatus::Confirmed {
+            begin_steps(self.tx, id.org_id, id.order_id).await?;
         }
         self.tx.set_order_status(id.org_id, id.order_id, self.order, status).await?;
         let reply = if ended { self.complete().await? } else { None };

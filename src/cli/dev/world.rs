@@ -3,12 +3,15 @@
 use crate::app::App;
 use crate::app::gateways::PaymentSettings;
 use crate::app::set_gateway::set_gateway;
+use crate::app::steps::set_policy::set_step_policy;
 use crate::cli::CliError;
 use crate::cli::payments::PaymentArgs;
 use crate::config::ConfigError;
 use crate::db::deadline::Deadline;
+use crate::db::step_policies::StepPolicy;
 use crate::domain::ids::OrgId;
 use crate::domain::sealed::SealingKey;
+use crate::domain::step::StepKind;
 use crate::sim;
 use actix_web::dev::ServerHandle;
 use secrecy::SecretString;
@@ -62,7 +65,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// Starts the simulated world, with a journal beside the data, and makes it the organisation's gateway.
+/// Starts the simulated world, with a journal beside the data, and makes it the organisation's gateway and the partner of every
+/// step.
 pub(super) async fn start(app: &App, org_id: OrgId, data: &Path) -> Result<(ServerHandle, SocketAddr), CliError> {
     let options = sim::Options { journal: Some(data.join("simulated-world.journal")), ..sim::Options::default() };
     let started = sim::start(SocketAddr::from(([127, 0, 0, 1], 0)), options);
@@ -71,6 +75,25 @@ pub(super) async fn start(app: &App, org_id: OrgId, data: &Path) -> Result<(Serv
     let handle = server.handle();
     tokio::spawn(server);
     let (base, secret) = (format!("http://{address}/stripe"), SecretString::from("sk_test_simulated"));
-    set_gateway(app, org_id, &base, &secret, Deadline::after(Duration::from_secs(10))).await?;
+    let deadline = Deadline::after(Duration::from_secs(10));
+    set_gateway(app, org_id, &base, &secret, deadline).await?;
+    for kind in StepKind::ALL.iter().filter_map(|kind| StepKind::parse(kind)) {
+        set_step_policy(app, org_id, policy(kind, address), None, deadline).await?;
+    }
     Ok((handle, address))
+}
+
+fn policy(kind: StepKind, world: SocketAddr) -> StepPolicy {
+    let url = format!("http://{world}/partners/{}", kind.as_str());
+    StepPolicy {
+        kind,
+        url: url.clone(),
+        honours_keys: true,
+        status_url: Some(url),
+        secret_sealed: None,
+        owner: "operations".to_owned(),
+        corrector: "operations".to_owned(),
+        max_attempts: 20,
+        time: Duration::from_hours(2),
+    }
 }

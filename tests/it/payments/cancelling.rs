@@ -1,8 +1,8 @@
 //! `POST /v1/orders/{order_id}/cancel`, and a second attempt to pay.
 
-use crate::payments::unknown::{work, work_until};
 use crate::support::app::order_body;
 use crate::support::payments::{paid_body, start, use_gateway};
+use crate::support::work::{work, work_until};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,10 +1,10 @@
 //! The connection to the database is cut at every statement of every flow, before it arrives and after it is done.
 
-use crate::payments::unknown::{work, work_until};
 use crate::support::app::{Answer, TestApp};
 use crate::support::payments::{World, paid_body, use_gateway};
 use crate::support::postgres;
 use crate::support::proxy::{At, Fault, Proxy};
+use crate::support::work::{work, work_until};
 use serde_json::json;
 use std::time::Duration;
 

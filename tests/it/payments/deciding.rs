@@ -1,8 +1,8 @@
 //! Cases and what people decide about them.
 
-use crate::payments::unknown::{work, work_until};
 use crate::support::app::{TestApp, order_body};
 use crate::support::payments::{open_case, paid_body, start};
+use crate::support::work::{work, work_until};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 

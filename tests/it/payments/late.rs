@@ -1,9 +1,9 @@
 //! What comes late: decisions after the deadline, findings after somebody else settled, answers after the key's time.
 
-use crate::payments::unknown::{work, work_until};
 use crate::support::app::{TestApp, new_org, order_body};
 use crate::support::payments::{open_case, paid_body, start, use_gateway};
 use crate::support::scripted_http::{ScriptedHttp, Step};
+use crate::support::work::{work, work_until};
 use futures_util::future::join_all;
 use ichido::app::charge::send::Heard;
 use ichido::app::charge::settle::{Finding, settle_charge};

@@ -192,7 +192,7 @@ async fn work_that_is_due_is_found_among_what_is_settled() {
     let cases = [
         // Orders 1,000, 2,000 … are due, all of them of organisation 1.
         (&sql::OPERATION_ORGS_WITH_DUE, String::new(), 2.0),
-        (&sql::OPERATION_DUE, "1, 8".to_owned(), 8.0),
+        (&sql::OPERATION_DUE, "1, 8, '{}'".to_owned(), 8.0),
         (&sql::ORDER_LOCK, format!("1, {order_id}"), 1.0),
         (&sql::PAYMENT_LOCK, format!("1, {order_id}, 1"), 1.0),
         (&sql::PAYMENT_NEWEST, format!("1, {order_id}"), 1.0),

@@ -12,3 +12,4 @@ pub mod raw;
 pub mod scripted_http;
 pub mod wait;
 pub mod wire;
+pub mod work;
