@@ -9,6 +9,7 @@ mod migrate;
 mod org;
 mod output;
 mod payments;
+mod rehearse;
 mod run;
 mod serve;
 mod sim;
@@ -68,6 +69,8 @@ enum Command {
     Step(step::Command),
     /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
     Cleanup(cleanup::Args),
+    /// Make things go wrong on purpose, on a private stage, and count what really happened
+    Rehearse(rehearse::Args),
     /// Run the simulated world: a stand-in for Stripe and for partners that counts effects
     Sim(sim::Args),
 }
@@ -140,6 +143,7 @@ impl Command {
             Self::Gateway(command) => gateway::run(command).await,
             Self::Step(command) => step::run(command).await,
             Self::Cleanup(args) => cleanup::run(args).await,
+            Self::Rehearse(args) => rehearse::run(args).await,
             Self::Sim(args) => sim::run(args).await,
         }
     }
@@ -155,6 +159,7 @@ impl Command {
             Self::Gateway(command) => command.json(),
             Self::Step(command) => command.json(),
             Self::Cleanup(args) => args.output.json,
+            Self::Rehearse(args) => args.output.json,
         }
     }
 }

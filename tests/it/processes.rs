@@ -2,6 +2,7 @@
 
 mod dev;
 mod kills;
+mod rehearse;
 mod signals;
 mod starts;
 

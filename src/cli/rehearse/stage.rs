@@ -1,0 +1,211 @@
+//! Where scenarios are played: a private PostgreSQL, a simulated world in this process, and a server process that can be killed.
+
+use crate::app::App;
+use crate::app::create_key::create_key;
+use crate::app::gateways::PaymentSettings;
+use crate::app::set_gateway::set_gateway;
+use crate::app::steps::set_policy::set_step_policy;
+use crate::cli::CliError;
+use crate::clock::Clock;
+use crate::config::{self, PaymentTimes};
+use crate::db::deadline::Deadline;
+use crate::db::migrate::migrate;
+use crate::db::orgs::NewOrg;
+use crate::db::step_policies::StepPolicy;
+use crate::domain::ids::OrgId;
+use crate::domain::org::{Mode, OnMismatch, ReplayStatus};
+use crate::domain::scope::Scope;
+use crate::domain::sealed::SealingKey;
+use crate::domain::step::StepKind;
+use crate::embedded::{Binaries, Options, Server};
+use crate::{sim, startup};
+use actix_web::dev::ServerHandle;
+use reqwest::Client;
+use secrecy::SecretString;
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
+
+/// What the private database's secrets are sealed with; the database is gone after the rehearsal.
+const SECRET_KEY: &str = "52656865617273616c";
+
+/// Everything that a scene needs.
+pub struct Stage {
+    /// For HTTP calls.
+    pub client: Client,
+    /// The server's address.
+    pub base: String,
+    /// The simulated world's address.
+    pub world: String,
+    /// A key of the test organisation.
+    pub token: String,
+    server: Option<Child>,
+    listen: SocketAddr,
+    database_url: String,
+    secret_key: String,
+    world_handle: ServerHandle,
+    postgres: Option<Server>,
+    data: PathBuf,
+}
+
+impl Stage {
+    /// Sets everything up and starts the server.
+    pub async fn set() -> Result<Self, CliError> {
+        let data = std::env::temp_dir().join(format!("ichido-rehearsal-{}", Uuid::now_v7()));
+        let directory = data.clone();
+        let started = tokio::task::spawn_blocking(move || start_postgres(&directory)).await;
+        let postgres = started.map_err(|error| CliError::Io("PostgreSQL was not started", error.into()))??;
+        let database_url = postgres.url("postgres");
+        let url = SecretString::from(database_url.clone());
+        migrate(&url).await?;
+        let secret_key = hexadecimal(SECRET_KEY);
+        let key = SealingKey::parse(&SecretString::from(secret_key.clone())).map(Arc::new);
+        let payments = PaymentSettings { sealing_key: key, ..config::payments(&PaymentTimes::default())? };
+        let app = startup::app(&url, 2, Clock::System, payments)?;
+        let deadline = Deadline::after(Duration::from_secs(20));
+        let org_id = app.db.create_org(&test_org(), deadline).await?;
+        let scopes = [Scope::OrdersRead, Scope::OrdersWrite, Scope::Reconcile];
+        let token = create_key(&app, org_id, &scopes, None, deadline).await?.token();
+        let listen = free_address()?;
+        let started = sim::start(SocketAddr::from(([127, 0, 0, 1], 0)), sim::Options::default());
+        let (server, address) = started.map_err(|error| CliError::Io("the simulated world cannot start", error))?;
+        let world_handle = server.handle();
+        tokio::spawn(server);
+        furnish(&app, org_id, address, deadline).await?;
+        app.db.close();
+        let mut stage = Self {
+            client: Client::builder()
+                .build()
+                .map_err(|error| CliError::Io("no HTTP client", io::Error::other(error)))?,
+            base: format!("http://{listen}"),
+            world: format!("http://{address}"),
+            token,
+            server: None,
+            listen,
+            database_url,
+            secret_key,
+            world_handle,
+            postgres: Some(postgres),
+            data,
+        };
+        stage.start_server().await?;
+        Ok(stage)
+    }
+
+    /// Starts the server process, and waits until it is ready.
+    pub async fn start_server(&mut self) -> Result<(), CliError> {
+        let program = std::env::current_exe().map_err(|error| CliError::Io("this program cannot be found", error))?;
+        let mut command = Command::new(program);
+        command
+            .args(["serve", "--listen", &self.listen.to_string(), "--drain", "0s"])
+            .args(["--gateway-timeout", "1s", "--lease", "3s", "--ask-after", "500ms,500ms,1s,2s"])
+            .env("DATABASE_URL", &self.database_url)
+            .env("ICHIDO_SECRET_KEY", &self.secret_key)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        self.server = Some(command.spawn().map_err(|error| CliError::Io("the server cannot start", error))?);
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            let ready = self.client.get(format!("{}/readyz", self.base)).timeout(Duration::from_secs(2)).send().await;
+            if ready.is_ok_and(|answer| answer.status() == 200) {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        Err(CliError::Io("the server did not become ready", io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Kills the server process in the middle of whatever it does.
+    pub fn kill_server(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            // SIGKILL: nothing is tidied up.
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+
+    /// Takes everything down; nothing of it stays.
+    pub async fn strike(mut self) {
+        self.kill_server();
+        self.world_handle.stop(false).await;
+        let (postgres, data) = (self.postgres.take(), self.data.clone());
+        let _ = tokio::task::spawn_blocking(move || {
+            if let Some(mut postgres) = postgres {
+                postgres.stop();
+            }
+            let _ = fs::remove_dir_all(data);
+        })
+        .await;
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.kill_server();
+    }
+}
+
+fn start_postgres(data: &PathBuf) -> Result<Server, CliError> {
+    fs::create_dir_all(data).map_err(|error| CliError::Io("the data directory cannot be made", error))?;
+    let binaries = Binaries::find(&progress)?;
+    let options = Options { data_dir: data.join("postgresql"), durable: true, settings: Vec::new() };
+    Ok(Server::start(&binaries, &options, &progress)?)
+}
+
+fn free_address() -> Result<SocketAddr, CliError> {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listener = TcpListener::bind(any).and_then(|listener| listener.local_addr());
+    listener.map_err(|error| CliError::Listen(any, error))
+}
+
+/// The world is the organisation's gateway, and the partner of every step.
+async fn furnish(app: &App, org_id: OrgId, world: SocketAddr, deadline: Deadline) -> Result<(), CliError> {
+    let secret = SecretString::from("sk_test_simulated");
+    set_gateway(app, org_id, &format!("http://{world}/stripe"), &secret, deadline).await?;
+    for kind in StepKind::ALL.iter().filter_map(|kind| StepKind::parse(kind)) {
+        let url = format!("http://{world}/partners/{}", kind.as_str());
+        let policy = StepPolicy {
+            kind,
+            url: url.clone(),
+            honours_keys: true,
+            status_url: Some(url),
+            secret_sealed: None,
+            owner: "operations".to_owned(),
+            corrector: "operations".to_owned(),
+            max_attempts: 20,
+            time: Duration::from_hours(2),
+        };
+        set_step_policy(app, org_id, policy, None, deadline).await?;
+    }
+    Ok(())
+}
+
+fn test_org() -> NewOrg {
+    NewOrg {
+        name: "rehearsal".to_owned(),
+        mode: Mode::Test,
+        on_mismatch: OnMismatch::Reject,
+        replay_status: ReplayStatus::Ok,
+        keys_kept_for_seconds: None,
+        new_claims_per_second: None,
+    }
+}
+
+/// Sixty-four digits that begin with the text's own.
+fn hexadecimal(text: &str) -> String {
+    let digits = text.chars().filter(char::is_ascii_hexdigit);
+    digits.chain(std::iter::repeat('0')).take(64).collect()
+}
+
+/// Tells a waiting person what happens. On standard error, since standard output is for the table.
+#[expect(clippy::print_stderr, reason = "progress for a person at a terminal")]
+pub fn progress(line: &str) {
+    eprintln!("ichido: {line}");
+}
