@@ -11,7 +11,7 @@ async fn scenarios_are_played_and_every_effect_is_counted() {
         .arg("--scenario")
         .arg("server_killed_at_the_gateway")
         .start()
-        .ended_within(Duration::from_secs(120))
+        .ended_within(Duration::from_mins(2))
         .await;
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     let report: Value = serde_json::from_str(&ended.out).unwrap();
