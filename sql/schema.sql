@@ -88,7 +88,9 @@ CREATE TABLE operations (
     CONSTRAINT operations_waiting_has_time CHECK ((state = ANY (ARRAY['ready'::text, 'retry_at'::text, 'unknown'::text])) = (next_attempt_at IS NOT NULL))
 );
 CREATE UNIQUE INDEX operations_by_key ON operations USING btree (org_id, operation_key);
+CREATE INDEX operations_by_kind ON operations USING btree (org_id, kind, order_id, fact);
 CREATE INDEX operations_due ON operations USING btree (org_id, COALESCE(lease_until, next_attempt_at)) WHERE (state = ANY (ARRAY['ready'::text, 'leased'::text, 'retry_at'::text, 'unknown'::text]));
+CREATE INDEX operations_unfinished ON operations USING btree (org_id, state, order_id, kind, fact) WHERE (state <> 'done'::text);
 
 CREATE TABLE orders (
     org_id bigint NOT NULL,
@@ -162,6 +164,7 @@ CREATE TABLE payments (
     CONSTRAINT payments_state_check CHECK (state = ANY (ARRAY['processing'::text, 'succeeded'::text, 'declined'::text, 'unknown'::text, 'partially_refunded'::text, 'refunded'::text, 'capture_failed'::text, 'disputed'::text]))
 );
 CREATE UNIQUE INDEX payments_by_reference ON payments USING btree (org_id, provider, gateway_reference) WHERE (gateway_reference IS NOT NULL);
+CREATE INDEX payments_by_time ON payments USING btree (org_id, created_at, order_id, attempt);
 
 CREATE TABLE reconciliation_cases (
     org_id bigint NOT NULL,

@@ -59,7 +59,9 @@ async fn record(app: &App, keyed: &Keyed, order_id: OrderId, deadline: Deadline)
     };
     if order.status != OrderStatus::Cancelled {
         cancel(&tx, org_id, order_id, &order).await?;
-        let details = json!({ "from": order.status.as_str() });
+        let after = tx.order(org_id, order_id).await?.map_or(order.status, |after| after.status);
+        let (from, to) = (order.status.as_str(), after.as_str());
+        let details = json!({ "from": from, "order": { "from": from, "to": to } });
         tx.journal((org_id, order_id), &command.asked_by, "cancel_requested", &details).await?;
     }
     let shown = tx.order(org_id, order_id).await?.ok_or(DbError::Decode { column: "order_id" })?;

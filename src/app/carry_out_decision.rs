@@ -16,6 +16,7 @@ use crate::domain::operation::{self, OperationState};
 use crate::domain::payment::ChargeFact;
 use crate::domain::step::StepKind;
 use crate::domain::validate::AskedDecision;
+use serde_json::json;
 
 /// Carries a decision out, inside its transaction: order and effect are locked, the case is resolved, and the decision is
 /// one of those that are possible.
@@ -46,6 +47,13 @@ pub(super) async fn carry_out(
         let never_sent = kind.is_some() && asked.decision == Decision::StartNew;
         let moved = Move { fresh_start: Some(time), never_sent, ..Move::to(step, asked.decision.as_str()) };
         tx.move_operation(id, operation, &moved).await?;
+        let details = json!({
+            "kind": id.kind, "fact": id.fact, "operation_key": operation.operation_key,
+            "outcome": asked.decision.as_str(), "from": operation.facts.state.as_str(), "to": step.state.as_str(),
+            "order": { "from": order.status.as_str(), "to": order.status.as_str() },
+        });
+        let by = &keyed.command.asked_by;
+        tx.journal((id.org_id, id.order_id), by, "operation_moved", &details).await?;
         match (step.state, kind) {
             (OperationState::Done, Some(kind)) => return step_done(tx, id, order, kind).await,
             (OperationState::Done, None) => book_refund(tx, id, operation).await?,

@@ -81,7 +81,8 @@ async fn decide(
         return Err(DbError::LostRace);
     }
     let details = json!({
-        "case_id": case_id, "decision": asked.decision.as_str(), "reason": asked.reason, "proof": asked.proof,
+        "case_id": case_id, "kind": case.kind, "fact": case.fact, "decision": asked.decision.as_str(),
+        "reason": asked.reason, "proof": asked.proof, "from": operation.facts.state.as_str(),
     });
     tx.journal((org_id, case.order_id), decided_by, "case_decided", &details).await?;
     carry_out(app, &tx, keyed, &id, (&order, &operation), asked).await?;

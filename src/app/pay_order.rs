@@ -110,7 +110,11 @@ async fn begin(
         lease: Some((payment.lease.token, app.payments.lease)),
     };
     tx.add_operation(&OperationId::charge(org_id, order_id, attempt), &operation).await?;
-    let details = json!({ "attempt": attempt, "operation_key": payment.operation_key });
+    let details = json!({
+        "kind": "charge", "fact": attempt.to_string(), "attempt": attempt, "operation_key": payment.operation_key,
+        "amount": order.amount, "currency": order.currency, "gateway": payment.provider,
+        "order": { "from": order.status.as_str(), "to": order.status.as_str() },
+    });
     tx.journal((org_id, order_id), &keyed.command.asked_by, "payment_attempt_begun", &details).await?;
     tx.set_order_status(org_id, order_id, &order, order.status).await?;
     tx.commit().await?;

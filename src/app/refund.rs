@@ -234,10 +234,16 @@ async fn record(app: &App, id: &OperationId, token: Uuid, found: &Found, asked: 
         tx.open_case(id, Uuid::now_v7(), &case(found.outcome, &payment, &operation)).await?;
     }
     tx.set_order_status(id.org_id, id.order_id, &order, order.status).await?;
+    // What is read back under the lock is what was just written.
+    let after =
+        tx.lock_payment(id.org_id, id.order_id, attempt(id)).await?.map_or(payment.state, |(after, _)| after.state);
     let details = json!({
         "kind": id.kind, "fact": id.fact, "attempt": operation.facts.attempts, "operation_key": operation.operation_key,
+        "amount": operation.amount, "currency": payment.currency,
         "outcome": found.outcome, "gateway_reference": found.reference,
         "from": operation.facts.state.as_str(), "to": step.state.as_str(),
+        "payment": { "attempt": payment.attempt, "from": payment.state.as_str(), "to": after.as_str() },
+        "order": { "from": order.status.as_str(), "to": order.status.as_str() },
     });
     let what = if asked { "operation_asked" } else { "operation_attempted" };
     tx.journal((id.org_id, id.order_id), "recovery", what, &details).await?;

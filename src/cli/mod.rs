@@ -6,6 +6,7 @@ mod dev;
 mod gateway;
 mod key;
 mod migrate;
+mod order;
 mod org;
 mod output;
 mod payments;
@@ -67,6 +68,9 @@ enum Command {
     /// Set what is done for an organisation's confirmed orders (needs DATABASE_URL)
     #[command(subcommand)]
     Step(step::Command),
+    /// Look at orders (needs DATABASE_URL)
+    #[command(subcommand)]
+    Order(order::Command),
     /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
     Cleanup(cleanup::Args),
     /// Make things go wrong on purpose, on a private stage, and count what really happened
@@ -142,6 +146,7 @@ impl Command {
             Self::Key(command) => key::run(command).await,
             Self::Gateway(command) => gateway::run(command).await,
             Self::Step(command) => step::run(command).await,
+            Self::Order(command) => order::run(command).await,
             Self::Cleanup(args) => cleanup::run(args).await,
             Self::Rehearse(args) => rehearse::run(args).await,
             Self::Sim(args) => sim::run(args).await,
@@ -158,6 +163,7 @@ impl Command {
             Self::Key(command) => command.json(),
             Self::Gateway(command) => command.json(),
             Self::Step(command) => command.json(),
+            Self::Order(command) => command.json(),
             Self::Cleanup(args) => args.output.json,
             Self::Rehearse(args) => args.output.json,
         }

@@ -1,9 +1,12 @@
 //! `sql/query/journal`: an order's story.
 
+use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
-use crate::db::sql;
+use crate::db::row::column;
 use crate::db::tx::Tx;
+use crate::db::{Db, sql};
 use crate::domain::ids::{OrderId, OrgId};
+use crate::domain::trace::{Source, TraceEntry};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -21,5 +24,33 @@ impl Tx {
         details: &Value,
     ) -> Result<(), DbError> {
         self.execute(&sql::JOURNAL_ADD, &[&org.0, &order.0, &Uuid::now_v7(), &actor, &what, details]).await.map(|_| ())
+    }
+}
+
+impl Db {
+    /// An order's story, oldest first, at most `limit` entries of it.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn journal_of_order(
+        &self,
+        org: OrgId,
+        order: OrderId,
+        limit: i64,
+        deadline: Deadline,
+    ) -> Result<Vec<TraceEntry>, DbError> {
+        let rows = self.rows(&sql::JOURNAL_OF_ORDER, &[&org.0, &order.0, &limit], deadline).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(TraceEntry {
+                    at: column(row, "at")?,
+                    source: Source::Journal,
+                    actor: column(row, "actor")?,
+                    what: column(row, "what")?,
+                    details: column(row, "details")?,
+                })
+            })
+            .collect()
     }
 }

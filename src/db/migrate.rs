@@ -41,6 +41,7 @@ migrations! {
     2 = "0002_idempotency_keys_and_orders",
     3 = "0003_payments_and_operations",
     4 = "0004_steps",
+    5 = "0005_trace",
 }
 
 /// How a database's schema stands to this program.

@@ -14,6 +14,7 @@ pub mod gateways;
 pub mod idempotency_keys;
 pub mod journal;
 pub mod migrate;
+pub mod operation_list;
 pub mod operations;
 pub mod orders;
 pub mod orgs;

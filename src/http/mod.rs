@@ -18,6 +18,8 @@ mod keys;
 pub mod kinds;
 mod list_query;
 mod observe;
+mod operation_query;
+mod operations;
 mod orders;
 mod payments;
 mod problem;
@@ -48,6 +50,8 @@ fn table() -> Vec<Entry> {
             vec![(Method::POST, web::post().to(orders::create)), (Method::GET, get().to(orders::list))],
         ),
         entry("/v1/orders/{order_id}", vec![(Method::GET, get().to(orders::get))]),
+        entry("/v1/orders/{order_id}/trace", vec![(Method::GET, get().to(operations::trace))]),
+        entry("/v1/operations", vec![(Method::GET, get().to(operations::list))]),
         entry("/v1/orders/{order_id}/payments", vec![(Method::POST, web::post().to(payments::pay))]),
         entry("/v1/orders/{order_id}/cancel", vec![(Method::POST, web::post().to(payments::cancel))]),
         entry("/v1/reconciliation-cases", vec![(Method::GET, get().to(cases::list))]),

@@ -36,6 +36,7 @@ mod sql_files;
 mod steps;
 mod support;
 mod tenants;
+mod trace;
 mod validation;
 mod validation_amounts;
 mod validation_json;

@@ -5,7 +5,8 @@ use crate::db::operations::OperationRow;
 use crate::db::payments::PaymentRow;
 use crate::domain::case::{NewCase, SECOND_SUCCESS};
 use crate::domain::operation::OperationState;
-use crate::domain::payment::ChargeFact;
+use crate::domain::order::OrderStatus;
+use crate::domain::payment::{ChargeFact, PaymentState};
 use crate::domain::reply::timestamp;
 use serde_json::{Value, json};
 
@@ -47,17 +48,32 @@ fn evidence(finding: &Finding, payment: &PaymentRow, operation: &OperationRow) -
     })
 }
 
-/// The entry of a finding in the order's story.
-pub(super) fn journal_entry(finding: &Finding, from: &OperationRow, to: OperationState) -> (&'static str, Value) {
+/// Where operation, attempt and order go with a finding.
+pub(super) struct Moved<'a> {
+    pub operation: (&'a OperationRow, OperationState),
+    pub payment: (&'a PaymentRow, PaymentState),
+    pub order: (OrderStatus, OrderStatus),
+}
+
+/// The entry of a finding in the order's story: what was asked under which key, what was answered, and the states before
+/// and after.
+pub(super) fn journal_entry(finding: &Finding, moved: &Moved<'_>) -> (&'static str, Value) {
+    let ((from, to), (payment, payment_to), (order_from, order_to)) = (moved.operation, moved.payment, moved.order);
+    let code = if let ChargeFact::Declined { code, .. } = &finding.heard.fact { Some(code) } else { None };
     let details = json!({
         "kind": finding.id.kind,
         "fact": finding.id.fact,
         "attempt": from.facts.attempts,
         "operation_key": from.operation_key,
+        "amount": payment.amount,
+        "currency": payment.currency,
         "outcome": finding.heard.outcome,
+        "code": code,
         "gateway_reference": finding.heard.fact.reference(),
         "from": from.facts.state.as_str(),
         "to": to.as_str(),
+        "payment": { "attempt": payment.attempt, "from": payment.state.as_str(), "to": payment_to.as_str() },
+        "order": { "from": order_from.as_str(), "to": order_to.as_str() },
     });
     (if finding.asked { "operation_asked" } else { "operation_attempted" }, details)
 }

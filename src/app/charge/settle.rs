@@ -1,7 +1,7 @@
 //! The only code that ends a charge. A request, its recovery, a notification and a person all come here.
 
 use crate::app::App;
-use crate::app::charge::opened::{case_for, journal_entry, late_case};
+use crate::app::charge::opened::{Moved, case_for, journal_entry, late_case};
 use crate::app::charge::send::Heard;
 use crate::app::error::AppError;
 use crate::app::refund::refund_all;
@@ -144,9 +144,14 @@ impl Settling<'_> {
         let ended = matches!(step.state, OperationState::Done | OperationState::Failed);
         self.write_payment(ended).await?;
         self.write_case(step, ended).await?;
-        let (what, details) = journal_entry(self.finding, self.operation, step.state);
-        self.tx.journal((id.org_id, id.order_id), &self.finding.actor, what, &details).await?;
         let status = payment::order_after(self.order.status, &heard.fact, self.order.cancel_requested);
+        let moved = Moved {
+            operation: (self.operation, step.state),
+            payment: (self.payment, payment::after(&heard.fact)),
+            order: (self.order.status, status),
+        };
+        let (what, details) = journal_entry(self.finding, &moved);
+        self.tx.journal((id.org_id, id.order_id), &self.finding.actor, what, &details).await?;
         if ended && status == OrderStatus::Cancelled {
             refund_all(self.tx, id.org_id, id.order_id).await?;
             stop_steps(self.tx, id.org_id, id.order_id).await?;
@@ -163,7 +168,10 @@ impl Settling<'_> {
     /// or may yet take money, a person has to know.
     async fn write_late(&self) -> Result<(), DbError> {
         let (id, fact, state) = (&self.finding.id, &self.finding.heard.fact, self.operation.facts.state);
-        let (_, details) = journal_entry(self.finding, self.operation, state);
+        let (payment, status) = (self.payment, self.order.status);
+        let unmoved =
+            Moved { operation: (self.operation, state), payment: (payment, payment.state), order: (status, status) };
+        let (_, details) = journal_entry(self.finding, &unmoved);
         self.tx.journal((id.org_id, id.order_id), &self.finding.actor, "late_finding", &details).await?;
         let money = matches!(fact, ChargeFact::Processing { .. } | ChargeFact::Conflict { .. });
         let contradicts = state == OperationState::Failed && money

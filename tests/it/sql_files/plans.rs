@@ -211,3 +211,48 @@ async fn work_that_is_due_is_found_among_what_is_settled() {
         assert!(read <= most, "{} read {read} rows: {}", statement.name, told(&nodes));
     }
 }
+
+#[tokio::test]
+async fn lists_of_effects_read_one_page_by_an_index_and_sort_nothing() {
+    let client = filled().await;
+    client.batch_execute(FILL_PAYMENTS).await.unwrap();
+    client
+        .batch_execute("UPDATE operations SET kind = 'refund' WHERE operation_key LIKE '%00'; ANALYZE")
+        .await
+        .unwrap();
+    let order_id = "'00000000-0000-0000-0000-000000000008'";
+    let cases = [
+        (&sql::OPERATION_LIST, "NULL".to_owned(), 20.0),
+        (&sql::OPERATION_LIST, "'done'".to_owned(), 20.0),
+        (&sql::OPERATION_LIST_BY_KIND, "NULL, 'refund'".to_owned(), 20.0),
+        (&sql::OPERATION_LIST_BY_KIND, "'done', 'charge'".to_owned(), 20.0),
+        // Orders 1,000, 2,000 … and those after them are unknown: of organisation 1, those that 4 divides.
+        (&sql::OPERATION_LIST_UNFINISHED, "'unknown', NULL".to_owned(), 20.0),
+        (&sql::OPERATION_LIST_BY_ORDER, format!("NULL, NULL, {order_id}"), 1.0),
+    ];
+    for (statement, filters, rows) in cases {
+        let nodes = plan(&client, statement, &format!("1, {NO_CURSOR}, '', '', 20, {filters}")).await;
+        let whole = uses(&nodes, "Seq Scan") || uses(&nodes, "Sort");
+        assert!(!whole, "{} {filters}: {}", statement.name, told(&nodes));
+        let (read, given) = (rows_read(&nodes), nodes[0]["Actual Rows"].as_f64().unwrap());
+        // One that another filter refuses is read as well.
+        assert!(read <= rows + 2.0 && given <= rows, "{} read {read} rows: {}", statement.name, told(&nodes));
+        assert!(read >= rows.min(15.0), "{} {filters} gave {given} rows", statement.name);
+    }
+}
+
+#[tokio::test]
+async fn a_story_is_read_by_the_order_it_is_about() {
+    let client = filled().await;
+    client.batch_execute(FILL_PAYMENTS).await.unwrap();
+    let fill = "INSERT INTO journal (org_id, order_id, entry_id, at, actor, what, details)
+        SELECT org_id, order_id, lpad(to_hex(n), 32, '0')::uuid, now(), '', '', '{}' FROM orders, generate_series(1, 5) n;
+        ANALYZE";
+    client.batch_execute(fill).await.unwrap();
+    let order_id = "'00000000-0000-0000-0000-000000000008'";
+    for (statement, rows) in [(&sql::JOURNAL_OF_ORDER, 5.0), (&sql::OPERATION_OF_ORDER, 1.0)] {
+        let nodes = plan(&client, statement, &format!("1, {order_id}, 1001")).await;
+        assert!(!uses(&nodes, "Seq Scan") && !uses(&nodes, "Sort"), "{}: {}", statement.name, told(&nodes));
+        assert!((rows_read(&nodes) - rows).abs() < 0.5, "{}: {}", statement.name, told(&nodes));
+    }
+}
