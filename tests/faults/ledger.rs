@@ -19,6 +19,10 @@ pub enum Kind {
     WrongCharge,
     /// A refund that should not be, that is missing, or more than one.
     WrongRefund,
+    /// A business step was done more than once.
+    DoubleStep,
+    /// A business step that should not be, or that is missing.
+    WrongStep,
     /// What a client was told is not what the database holds.
     LostAcknowledgement,
     /// Not one order for each key, or not one key for each order.

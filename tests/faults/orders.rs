@@ -1,6 +1,7 @@
 //! What clients ask for: bodies, payment methods and their shares.
 
 use crate::choice::{Choice, choose};
+use crate::judge::steps::STEPS;
 use rand::Rng;
 use rand::rngs::StdRng;
 use serde_json::json;
@@ -23,6 +24,9 @@ pub enum Method {
     /// 409 the first time, not done.
     Conflict,
 }
+
+/// What partners do wrong, and then right.
+const PARTNER_FAULTS: [&str; 4] = ["lost_answer", "lost_request", "error_500_then_ok", "slow_700"];
 
 /// An order to be made.
 #[derive(Debug, Clone)]
@@ -79,6 +83,11 @@ impl Order {
             "expected_amount": amount,
             "metadata": { "channel": "fault run" },
         });
+        // Some partners fail, too, of orders that are paid.
+        if method.is_some() && random.random_range(0..100) < 30 {
+            let (step, word) = (STEPS[random.random_range(0..STEPS.len())], PARTNER_FAULTS[random.random_range(0..4)]);
+            body["metadata"][format!("sim_{step}")] = word.into();
+        }
         if let (Some(method), Some(members)) = (method, body.as_object_mut()) {
             members.insert("payment".to_owned(), json!({ "method": method.word() }));
         }

@@ -1,6 +1,7 @@
 //! The table, and the same figures as JSON.
 
 use crate::arguments::Arguments;
+use crate::judge::steps::STEPS;
 use crate::judge::{Evidence, TEETH};
 use crate::ledger::{Figures, Kind, Ledger};
 use crate::stack::{LEASE, Stack};
@@ -58,10 +59,13 @@ impl Report<'_> {
             ("paid orders", json!(paid_orders.count())),
             ("charges at the gateway", json!(self.evidence.count("charge"))),
             ("refunds at the gateway", json!(self.evidence.count("refund"))),
+            ("effects at partners", json!(STEPS.iter().map(|step| self.evidence.count(step)).sum::<u64>())),
             ("operations by state", json!(self.evidence.operations)),
             ("double charges", json!(count(Kind::DoubleCharge))),
             ("wrong charges", json!(count(Kind::WrongCharge))),
             ("wrong refunds", json!(count(Kind::WrongRefund))),
+            ("steps done twice", json!(count(Kind::DoubleStep))),
+            ("steps missing or not asked for", json!(count(Kind::WrongStep))),
             ("lost acknowledgements", json!(count(Kind::LostAcknowledgement))),
             ("keys without their one order", json!(count(Kind::OrdersPerKey))),
             ("replays that differ", json!(count(Kind::Replay))),

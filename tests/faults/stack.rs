@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::api::{Api, Org};
 use crate::arguments::Arguments;
 use crate::database::Database;
+use crate::judge::steps::STEPS;
 use crate::proxy::{Proxy, Upstream};
 use crate::supervisor::{History, Program, Supervised, free_address};
 use serde_json::Value;
@@ -142,6 +143,11 @@ impl Admin {
             let base = format!("http://{}/stripe", gateway.link.address);
             let words = ["gateway", "set", "--org", &org, "--provider", "stripe", "--api-base", &base];
             self.run(&[&words[..], &["--secret-env", GATEWAY_SECRET.0]].concat()).await?;
+            for kind in STEPS {
+                let url = format!("http://{}/partners/{kind}", gateway.link.address);
+                let words = ["step", "set", "--org", &org, "--kind", kind, "--url", &url, "--status-url", &url];
+                self.run(&[&words[..], &["--honours-keys", "true", "--owner", "operations"]].concat()).await?;
+            }
         }
         Ok(Org { id, token })
     }

@@ -2,6 +2,7 @@
 
 use crate::clients::Record;
 use crate::judge::evidence::{Effect, Evidence};
+use crate::judge::steps::STEPS;
 use crate::ledger::{Kind, Violation};
 use crate::orders::Method;
 use std::collections::HashMap;
@@ -40,7 +41,8 @@ fn add_up(evidence: &Evidence) -> (Ledgers<'_>, Vec<Violation>) {
     let amounts: HashMap<_, _> = evidence.orders.iter().map(|((_, id), amount)| (id.as_str(), *amount)).collect();
     let mut ledgers = Ledgers::new();
     let mut found = Vec::new();
-    for effect in &evidence.effects {
+    let money = |effect: &&Effect| !STEPS.contains(&effect.kind.as_str());
+    for effect in evidence.effects.iter().filter(money) {
         let order_id = effect.order_id.as_deref().unwrap_or_default();
         let kind = if effect.kind == "refund" { Kind::WrongRefund } else { Kind::WrongCharge };
         match amounts.get(order_id) {

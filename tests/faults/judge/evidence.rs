@@ -45,10 +45,10 @@ pub struct Claim {
     pub body: Option<Vec<u8>>,
 }
 
-/// An effect at the gateway.
+/// An effect at the gateway or at a partner.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Effect {
-    /// `charge` or `refund`.
+    /// `charge`, `refund`, or a step.
     pub kind: String,
     /// Under which key it was done.
     pub key: String,
@@ -89,7 +89,11 @@ impl Evidence {
             };
             self.claims.insert((row.try_get(0)?, row.try_get(1)?), claim);
         }
-        let text = "SELECT org_id, order_id::text, amount, needs_reconciliation FROM orders";
+        // That something has to be undone by hand for a cancelled order is no trouble of ours.
+        let text = "SELECT org_id, order_id::text, amount, needs_reconciliation AND NOT EXISTS (
+                        SELECT FROM reconciliation_cases c
+                        WHERE c.order_id = o.order_id AND c.state = 'open' AND c.reason = 'done_before_cancellation'
+                    ) FROM orders o";
         for row in client.query(text, &[]).await? {
             let order_id: String = row.try_get(1)?;
             if row.try_get(3)? {
@@ -111,7 +115,8 @@ impl Evidence {
             }
         }
         if exists(client, "reconciliation_cases").await? {
-            let text = "SELECT order_id::text, to_jsonb(c)::text FROM reconciliation_cases c WHERE state = 'open'";
+            let text = "SELECT order_id::text, to_jsonb(c)::text FROM reconciliation_cases c
+                        WHERE state = 'open' AND reason <> 'done_before_cancellation'";
             for row in client.query(text, &[]).await? {
                 self.flagged.extend(row.try_get::<_, Option<String>>(0)?);
                 self.cases.push(row.try_get(1)?);

@@ -6,6 +6,7 @@ mod charges;
 mod evidence;
 mod leftovers;
 mod settle;
+pub mod steps;
 mod teeth;
 
 use crate::ledger::Violation;
@@ -18,6 +19,7 @@ pub use teeth::{TEETH, bite};
 pub fn judge(evidence: &Evidence, max_cases: usize) -> Vec<Violation> {
     let mut found = acknowledgements::check(evidence);
     found.extend(charges::check(evidence));
+    found.extend(steps::check(evidence));
     found.extend(leftovers::check(evidence, max_cases));
     found
 }

@@ -57,6 +57,6 @@ async fn wait(stack: &Stack, records: Vec<Record>, since: Instant, max_cases: us
 }
 
 fn may_still_settle(evidence: &Evidence, max_cases: usize) -> bool {
-    let unsettled = |kind| matches!(kind, Kind::Unfinished | Kind::WrongRefund | Kind::Cases);
+    let unsettled = |kind| matches!(kind, Kind::Unfinished | Kind::WrongRefund | Kind::WrongStep | Kind::Cases);
     judge(evidence, max_cases).iter().any(|violation| unsettled(violation.kind))
 }

@@ -5,6 +5,7 @@ use crate::answer::{Answer, Call, What};
 use crate::clients::{Cancel, Record, Told};
 use crate::judge::evidence::{Claim, Effect, Evidence};
 use crate::judge::judge;
+use crate::judge::steps::STEPS;
 use crate::ledger::Kind;
 use crate::orders::{Method, Order};
 use serde_json::json;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 type Tooth = (&'static str, Kind, fn(&mut Evidence));
 
 /// All of them. Key and order have the same number: 0 is plain, 1 paid, 2 declined, 3 paid and cancelled.
-pub const TEETH: [Tooth; 22] = [
+pub const TEETH: [Tooth; 25] = [
     ("charged twice under one key", Kind::DoubleCharge, |it| it.effects[0].count = 2),
     ("charged under two keys", Kind::DoubleCharge, |it| it.effects.push(effect("charge", 1))),
     ("charged though declined", Kind::WrongCharge, |it| it.effects.push(effect("charge", 2))),
@@ -27,6 +28,9 @@ pub const TEETH: [Tooth; 22] = [
     ("cancelled, and not refunded", Kind::WrongRefund, |it| it.effects.retain(|effect| effect.kind != "refund")),
     ("refunded twice", Kind::WrongRefund, |it| it.effects.push(effect("refund", 3))),
     ("refunded without being asked", Kind::WrongRefund, |it| it.effects.push(effect("refund", 1))),
+    ("shipped twice", Kind::DoubleStep, |it| it.effects.push(effect("shipment_request", 1))),
+    ("never shipped", Kind::WrongStep, |it| it.effects.retain(|effect| effect.kind != "shipment_request")),
+    ("shipped unpaid", Kind::WrongStep, |it| it.effects.push(effect("shipment_request", 0))),
     ("key lost", Kind::LostAcknowledgement, |it| lose_key(it, "order-0")),
     ("other bytes stored", Kind::LostAcknowledgement, |it| claim(it, 1).body = Some(b"{}".to_vec())),
     ("order lost", Kind::LostAcknowledgement, |it| lose_order(it, 0)),
@@ -74,6 +78,7 @@ fn good() -> Evidence {
     keep(&mut evidence, &call, &told, 3);
     evidence.records[3].cancel = Some(Cancel { call, told: Some(told) });
     evidence.effects = vec![effect("charge", 1), effect("charge", 3), effect("refund", 3)];
+    evidence.effects.extend(STEPS.map(|step| effect(step, 1)));
     evidence.operations.insert("done".to_owned(), 3);
     evidence
 }
