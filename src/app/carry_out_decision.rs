@@ -45,7 +45,10 @@ pub(super) async fn carry_out(
         let kind = StepKind::parse(&id.kind);
         // A person lets a step be done anew, as if it had never been sent.
         let never_sent = kind.is_some() && asked.decision == Decision::StartNew;
-        let moved = Move { fresh_start: Some(time), never_sent, ..Move::to(step, asked.decision.as_str()) };
+        // So that whoever meets it at the gateway knows which one it is.
+        let external_reference = asked.refund_reference().filter(|_| step.state == OperationState::Done);
+        let fresh_start = Some(time);
+        let moved = Move { fresh_start, never_sent, external_reference, ..Move::to(step, asked.decision.as_str()) };
         tx.move_operation(id, operation, &moved).await?;
         let details = json!({
             "kind": id.kind, "fact": id.fact, "operation_key": operation.operation_key,

@@ -11,7 +11,7 @@ use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::operations::OperationId;
 use crate::db::tx::Tx;
-use crate::domain::case::{Case, CaseState, possible};
+use crate::domain::case::{Case, CaseState, Decision, possible};
 use crate::domain::case_view;
 use crate::domain::claim::Mine;
 use crate::domain::fields::FieldError;
@@ -70,8 +70,10 @@ async fn decide(
         return Ok(Tried::Taken);
     };
     let id = OperationId { org_id, order_id: case.order_id, kind: case.kind.clone(), fact: case.fact.clone() };
-    let operation = tx.lock_operation(&id).await?.ok_or(DbError::Decode { column: "fact" })?;
-    if let Some(error) = refused(&tx, &id, &case, operation.facts.state, asked).await? {
+    // Money that the gateway has for the order, and that nobody here asked for, is about no effect of ours.
+    let operation = tx.lock_operation(&id).await?;
+    let state = operation.as_ref().map(|operation| operation.facts.state);
+    if let Some(error) = refused(&tx, &id, &case, state, asked).await? {
         tx.rollback().await;
         return Ok(Tried::Refused(error));
     }
@@ -82,10 +84,13 @@ async fn decide(
     }
     let details = json!({
         "case_id": case_id, "kind": case.kind, "fact": case.fact, "decision": asked.decision.as_str(),
-        "reason": asked.reason, "proof": asked.proof, "from": operation.facts.state.as_str(),
+        "reason": asked.reason, "proof": asked.proof, "from": state.map(OperationState::as_str),
     });
     tx.journal((org_id, case.order_id), decided_by, "case_decided", &details).await?;
-    carry_out(app, &tx, keyed, &id, (&order, &operation), asked).await?;
+    match &operation {
+        Some(operation) => carry_out(app, &tx, keyed, &id, (&order, operation), asked).await?,
+        None => tx.set_order_status(org_id, case.order_id, &order, order.status).await?,
+    }
     let decided = tx.case(org_id, case_id).await?.ok_or(DbError::Decode { column: "case_id" })?;
     let headers = ReplyHeaders { location: Some(case_view::location(case_id)), ..ReplyHeaders::default() };
     let reply = StoredReply { status: 200, headers, body: case_view::body(&decided) };
@@ -99,7 +104,7 @@ async fn refused(
     tx: &Tx,
     id: &OperationId,
     case: &Case,
-    state: OperationState,
+    state: Option<OperationState>,
     asked: &AskedDecision,
 ) -> Result<Option<AppError>, DbError> {
     let invalid = |pointer: &str, detail: &str| {
@@ -108,7 +113,7 @@ async fn refused(
     if case.state == CaseState::Resolved {
         return Ok(Some(AppError::CaseResolved));
     }
-    if !possible(asked.decision, case, state) {
+    if !state.map_or(asked.decision == Decision::Dismiss, |state| possible(asked.decision, case, state)) {
         return Ok(Some(invalid("/decision", "is not possible for what this case is about, as it stands now")));
     }
     let Some((attempt, reference)) = id.attempt().zip(asked.reference()) else {

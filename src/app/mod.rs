@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod authenticate;
+pub mod book_refund;
 mod breakers;
 pub mod cancel_order;
 mod carry_out_decision;
@@ -28,6 +29,7 @@ pub mod recover_due;
 mod refund;
 pub mod set_gateway;
 pub mod steps;
+pub mod sweep;
 
 use crate::app::error::AppError;
 use crate::app::gateways::{Gateways, PaymentSettings};

@@ -69,7 +69,8 @@ pub async fn carry_out_refund(app: &App, id: &OperationId) -> Result<bool, AppEr
             Asking { app, gateway: found.gateway.as_ref(), id, taken: &taken, reference }.ask(way).await
         }
     };
-    record(app, id, lease.token, &found, taken.operation.first_sent_at.is_some()).await?;
+    let asked = taken.operation.first_sent_at.is_some();
+    record(app, id, lease.token, &found, (asked, "recovery")).await?;
     Ok(true)
 }
 
@@ -84,14 +85,14 @@ struct Taken {
 }
 
 /// What came of a call.
-struct Found {
-    event: OperationEvent,
-    outcome: &'static str,
-    reference: Option<String>,
+pub(in crate::app) struct Found {
+    pub(in crate::app) event: OperationEvent,
+    pub(in crate::app) outcome: &'static str,
+    pub(in crate::app) reference: Option<String>,
 }
 
 impl Found {
-    fn of(event: OperationEvent, outcome: &'static str) -> Self {
+    pub(in crate::app) fn of(event: OperationEvent, outcome: &'static str) -> Self {
         Self { event, outcome, reference: None }
     }
 }
@@ -211,7 +212,13 @@ fn heard(outcome: Outcome, asked: bool) -> Found {
     }
 }
 
-async fn record(app: &App, id: &OperationId, token: Uuid, found: &Found, asked: bool) -> Result<(), AppError> {
+pub(in crate::app) async fn record(
+    app: &App,
+    id: &OperationId,
+    token: Uuid,
+    found: &Found,
+    (asked, actor): (bool, &str),
+) -> Result<(), AppError> {
     let tx = app.db.begin(Deadline::of_request()).await?;
     let (order, payment, operation) = lock(&tx, id).await?.ok_or(AppError::Internal)?;
     let step = operation::next(&operation.facts, found.event, order.now, &app.payments.policy, rand::random());
@@ -246,7 +253,7 @@ async fn record(app: &App, id: &OperationId, token: Uuid, found: &Found, asked: 
         "order": { "from": order.status.as_str(), "to": order.status.as_str() },
     });
     let what = if asked { "operation_asked" } else { "operation_attempted" };
-    tx.journal((id.org_id, id.order_id), "recovery", what, &details).await?;
+    tx.journal((id.org_id, id.order_id), actor, what, &details).await?;
     tx.commit().await?;
     app.metrics.effect("refund", found.outcome);
     Ok(())

@@ -10,6 +10,7 @@ mod order;
 mod org;
 mod output;
 mod payments;
+mod reconcile;
 mod rehearse;
 mod run;
 mod serve;
@@ -71,6 +72,8 @@ enum Command {
     /// Look at orders (needs DATABASE_URL)
     #[command(subcommand)]
     Order(order::Command),
+    /// Compare an organisation's books with its payment gateway's (needs DATABASE_URL)
+    Reconcile(reconcile::Args),
     /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
     Cleanup(cleanup::Args),
     /// Make things go wrong on purpose, on a private stage, and count what really happened
@@ -115,6 +118,9 @@ pub enum CliError {
     /// `check` found something wrong, and has said what.
     #[error("{0} of the checks failed")]
     ChecksFailed(usize),
+    /// A sweep could not look at everything, and has said what it found.
+    #[error("the sweep is not complete ({0}); run it again")]
+    SweepIncomplete(&'static str),
     /// `migrate --check` found the schema behind.
     #[error("{0} migration(s) pending")]
     Pending(usize),
@@ -147,6 +153,7 @@ impl Command {
             Self::Gateway(command) => gateway::run(command).await,
             Self::Step(command) => step::run(command).await,
             Self::Order(command) => order::run(command).await,
+            Self::Reconcile(args) => reconcile::run(args).await,
             Self::Cleanup(args) => cleanup::run(args).await,
             Self::Rehearse(args) => rehearse::run(args).await,
             Self::Sim(args) => sim::run(args).await,
@@ -164,6 +171,7 @@ impl Command {
             Self::Gateway(command) => command.json(),
             Self::Step(command) => command.json(),
             Self::Order(command) => command.json(),
+            Self::Reconcile(args) => args.output.json,
             Self::Cleanup(args) => args.output.json,
             Self::Rehearse(args) => args.output.json,
         }

@@ -27,8 +27,8 @@ impl Output {
 /// Prints why a command failed: to people on standard error, to programs as the one object.
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is what the command is for")]
 pub fn failure(error: &CliError, as_json: bool) {
-    // A failed check has printed its object already.
-    if as_json && !matches!(error, CliError::ChecksFailed(_)) {
+    // A failed check, and a sweep that was cut short, have printed their object already.
+    if as_json && !matches!(error, CliError::ChecksFailed(_) | CliError::SweepIncomplete(_)) {
         println!("{}", json!({ "error": error.to_string() }));
     }
     eprintln!("ichido: {error}");

@@ -25,6 +25,7 @@ pub mod server;
 pub mod sql;
 pub mod step_policies;
 pub mod steps;
+pub mod sweep;
 pub mod tx;
 
 use crate::db::alone::Alone;

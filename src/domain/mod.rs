@@ -27,5 +27,6 @@ pub mod reply;
 pub mod scope;
 pub mod sealed;
 pub mod step;
+pub mod sweep;
 pub mod trace;
 pub mod validate;

@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn what_is_too_long_is_cut_and_says_so() {
         let story = || (0..5).map(|second| entry(second, "e")).collect::<Vec<_>>();
-        assert_eq!(merge(vec![story(), story()], 10).1, false);
+        assert!(!merge(vec![story(), story()], 10).1);
         let (merged, more) = merge(vec![story(), story()], 9);
         assert_eq!((merged.len(), more), (9, true));
     }

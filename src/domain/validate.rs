@@ -188,11 +188,21 @@ pub struct AskedDecision {
 }
 
 impl AskedDecision {
-    /// The proof, where it is a reference of the gateway: `pi_` and letters, digits or `_`.
+    /// The proof, where it is the gateway's name of a payment: `pi_` and letters, digits or `_`.
     #[must_use]
     pub fn reference(&self) -> Option<&str> {
+        self.proof_named("pi_")
+    }
+
+    /// The proof, where it is the gateway's name of a refund: `re_` likewise.
+    #[must_use]
+    pub fn refund_reference(&self) -> Option<&str> {
+        self.proof_named("re_")
+    }
+
+    fn proof_named(&self, prefix: &str) -> Option<&str> {
         let proof = self.proof.as_deref()?;
-        let rest = proof.strip_prefix("pi_")?;
+        let rest = proof.strip_prefix(prefix)?;
         let fits = (1..=252).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         fits.then_some(proof)
     }

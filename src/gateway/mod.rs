@@ -8,11 +8,13 @@ pub mod currency; // ISO 4217 minor units and the gateway's own
 pub mod http_partner; // business partners
 pub mod outcome; // what is known after a call
 pub mod outgoing; // the HTTP client: bounded, no redirects, tells "sent" from "not sent"
+pub mod recent; // what was taken and given back lately
 pub mod stripe; // the one real gateway
 
 pub use outcome::{CancelOutcome, Lookup, Outcome};
 
 use crate::domain::ids::{OrderId, OrgId};
+use crate::gateway::recent::{Recent, RecentRequest, SeenPayment, SeenRefund};
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use time::OffsetDateTime;
@@ -130,4 +132,10 @@ pub trait Gateway: Send + Sync {
 
     /// Looks a refund up by the key it was asked for with. Changes nothing.
     fn find_refund(&self, request: FindRefundRequest) -> BoxFuture<'_, Lookup>;
+
+    /// A page of the payments made lately. Changes nothing.
+    fn recent_payments(&self, request: RecentRequest) -> BoxFuture<'_, Recent<SeenPayment>>;
+
+    /// A page of the refunds made lately. Changes nothing.
+    fn recent_refunds(&self, request: RecentRequest) -> BoxFuture<'_, Recent<SeenRefund>>;
 }

@@ -4,6 +4,9 @@ use crate::app::App;
 use crate::app::clean_up::{DEFAULT_BATCH, clean_up};
 use crate::app::key_cache::write_last_used;
 use crate::app::recover_due::Recovery;
+use crate::app::sweep::report::{Found, Report};
+use crate::app::sweep::{orgs_to_sweep, sweep};
+use futures_util::StreamExt;
 use rand::Rng;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -11,11 +14,19 @@ use tokio_util::sync::CancellationToken;
 const CLEAN_UP_EVERY: Duration = Duration::from_mins(1);
 /// How soon after its time an effect is looked at.
 const RECOVER_EVERY: Duration = Duration::from_millis(500);
+/// How often each gateway's books are compared with ours.
+const SWEEP_EVERY: Duration = Duration::from_mins(15);
+/// How far back: further than the time between two sweeps, so that one that failed is made up for.
+const SWEEP_BACK: Duration = Duration::from_hours(3);
+/// The first one looks further: nobody may have looked for a while.
+const FIRST_SWEEP_BACK: Duration = Duration::from_hours(24);
+/// Gateways asked at once. One that hangs holds up nobody but its own organisation and those behind it.
+const SWEEPS_AT_ONCE: usize = 4;
 const LAST_USED_EVERY: Duration = Duration::from_secs(15);
 
 /// Runs the jobs that some process has to run, until `stop` is cancelled. Any number of processes may.
 pub async fn run(app: App, stop: CancellationToken) {
-    tokio::join!(remove_expired(&app, stop.clone()), settle_due(&app, stop));
+    tokio::join!(remove_expired(&app, stop.clone()), sweep_gateways(&app, stop.clone()), settle_due(&app, stop));
 }
 
 /// Effects in hand are finished in the end: each is bounded by its lease.
@@ -41,6 +52,42 @@ async fn remove_expired(app: &App, stop: CancellationToken) {
             }
             Err(error) => tracing::warn!(%error, "clean-up stopped"),
         }
+    }
+}
+
+async fn sweep_gateways(app: &App, stop: CancellationToken) {
+    let mut beat = Beat::new(SWEEP_EVERY, stop.clone());
+    let mut back = FIRST_SWEEP_BACK;
+    while beat.next().await {
+        match orgs_to_sweep(app).await {
+            Ok(orgs) => {
+                let sweeps = orgs.into_iter().map(|org_id| {
+                    let stop = &stop;
+                    async move {
+                        match sweep(app, org_id, back, stop).await {
+                            Ok(report) => tell(report.as_ref()),
+                            Err(error) => tracing::warn!(%error, org_id = org_id.0, "the sweep has to wait"),
+                        }
+                    }
+                });
+                futures_util::stream::iter(sweeps).buffer_unordered(SWEEPS_AT_ONCE).collect::<Vec<()>>().await;
+                back = SWEEP_BACK;
+            }
+            Err(error) => tracing::warn!(%error, "the sweep has to wait"),
+        }
+    }
+}
+
+/// A line where a sweep found something, or could not look at everything.
+fn tell(report: Option<&Report>) {
+    let Some(report) = report else { return };
+    let (org_id, stopped_by) = (report.org_id.0, report.stopped_by);
+    let (settled, booked) = (report.count(Found::Settled), report.count(Found::Booked));
+    let (cases, strangers) = (report.count(Found::CaseOpened), report.count(Found::Stranger));
+    if report.needs_person() || stopped_by.is_some() {
+        tracing::warn!(org_id, settled, booked, cases, strangers, stopped_by, "the gateway's books differ");
+    } else if settled + booked > 0 {
+        tracing::info!(org_id, settled, booked, "the sweep found what was missing");
     }
 }
 

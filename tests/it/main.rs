@@ -35,6 +35,7 @@ mod sim;
 mod sql_files;
 mod steps;
 mod support;
+mod sweep;
 mod tenants;
 mod trace;
 mod validation;

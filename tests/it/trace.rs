@@ -2,4 +2,4 @@
 
 mod command;
 mod operations;
-mod orders;
+pub mod orders;

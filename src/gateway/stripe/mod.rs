@@ -1,7 +1,8 @@
-//! Stripe's API, by hand: seven calls, each with a pinned version and, where it changes anything, our own key.
+//! Stripe's API, by hand: nine calls, each with a pinned version and, where it changes anything, our own key.
 
 mod classify; // what an answer means
 mod find; // looks payments and refunds up by our metadata
+mod recent; // lists what was made lately
 mod wire; // the answers
 
 use crate::domain::org::Mode;
@@ -9,6 +10,7 @@ use crate::gateway::addresses::Reach;
 use crate::gateway::currency::to_stripe;
 use crate::gateway::outcome::{CancelOutcome, Lookup, Outcome, reason};
 use crate::gateway::outgoing::{Failure, Outgoing, Received, SetupError};
+use crate::gateway::recent::{Recent, RecentRequest, SeenPayment, SeenRefund};
 use crate::gateway::{ChargeRequest, FindRefundRequest, FindRequest, Gateway, RefundRequest, RetrieveRequest};
 use classify::{Answer, Expected};
 use futures_util::future::BoxFuture;
@@ -212,6 +214,14 @@ impl Gateway for Stripe {
 
     fn find_refund(&self, request: FindRefundRequest) -> BoxFuture<'_, Lookup> {
         Box::pin(async move { self.in_time(self.refund_by_metadata(&request)).await })
+    }
+
+    fn recent_payments(&self, request: RecentRequest) -> BoxFuture<'_, Recent<SeenPayment>> {
+        Box::pin(async move { self.payments_page(&request).await })
+    }
+
+    fn recent_refunds(&self, request: RecentRequest) -> BoxFuture<'_, Recent<SeenRefund>> {
+        Box::pin(async move { self.refunds_page(&request).await })
     }
 }
 

@@ -32,7 +32,7 @@ async fn walk(app: &TestApp, query: &str, limit: usize) -> Vec<(String, String)>
         let link = answer.header("Link").unwrap();
         let next = link.strip_prefix('<').unwrap().strip_suffix(">; rel=\"next\"").unwrap();
         assert!(next.contains(cursor), "{link}");
-        path = next.to_owned();
+        next.clone_into(&mut path);
     }
 }
 
