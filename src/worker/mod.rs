@@ -8,7 +8,8 @@ use crate::app::sweep::report::{Found, Report};
 use crate::app::sweep::{orgs_to_sweep, sweep};
 use futures_util::StreamExt;
 use rand::Rng;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 const CLEAN_UP_EVERY: Duration = Duration::from_mins(1);
@@ -16,10 +17,10 @@ const CLEAN_UP_EVERY: Duration = Duration::from_mins(1);
 const RECOVER_EVERY: Duration = Duration::from_millis(500);
 /// How often each gateway's books are compared with ours.
 const SWEEP_EVERY: Duration = Duration::from_mins(15);
-/// How far back: further than the time between two sweeps, so that one that failed is made up for.
-const SWEEP_BACK: Duration = Duration::from_hours(3);
-/// The first one looks further: nobody may have looked for a while.
-const FIRST_SWEEP_BACK: Duration = Duration::from_hours(24);
+/// The furthest that a sweep looks back: for the first one of a process, or after a gateway was away for long.
+const SWEEP_BACK: Duration = Duration::from_hours(24);
+/// So much further than the last complete sweep, for what a gateway lists late.
+const SWEEP_OVERLAP: Duration = Duration::from_hours(2);
 /// Gateways asked at once. One that hangs holds up nobody but its own organisation and those behind it.
 const SWEEPS_AT_ONCE: usize = 4;
 const LAST_USED_EVERY: Duration = Duration::from_secs(15);
@@ -57,30 +58,37 @@ async fn remove_expired(app: &App, stop: CancellationToken) {
 
 async fn sweep_gateways(app: &App, stop: CancellationToken) {
     let mut beat = Beat::new(SWEEP_EVERY, stop.clone());
-    let mut back = FIRST_SWEEP_BACK;
+    // When the last complete sweep of each organisation began.
+    let mut complete = HashMap::new();
     while beat.next().await {
-        match orgs_to_sweep(app).await {
-            Ok(orgs) => {
-                let sweeps = orgs.into_iter().map(|org_id| {
-                    let stop = &stop;
-                    async move {
-                        match sweep(app, org_id, back, stop).await {
-                            Ok(report) => tell(report.as_ref()),
-                            Err(error) => tracing::warn!(%error, org_id = org_id.0, "the sweep has to wait"),
-                        }
-                    }
-                });
-                futures_util::stream::iter(sweeps).buffer_unordered(SWEEPS_AT_ONCE).collect::<Vec<()>>().await;
-                back = SWEEP_BACK;
+        let orgs = match orgs_to_sweep(app).await {
+            Ok(orgs) => orgs,
+            Err(error) => {
+                tracing::warn!(%error, "the sweep has to wait");
+                continue;
             }
-            Err(error) => tracing::warn!(%error, "the sweep has to wait"),
-        }
+        };
+        let sweeps = orgs.into_iter().map(|org_id| {
+            let last: Option<&Instant> = complete.get(&org_id);
+            let back = last.map_or(SWEEP_BACK, |last| (last.elapsed() + SWEEP_OVERLAP).min(SWEEP_BACK));
+            let (stop, began) = (&stop, Instant::now());
+            async move {
+                let result = sweep(app, org_id, back, stop).await;
+                if let Err(error) = &result {
+                    tracing::warn!(%error, org_id = org_id.0, "the sweep has to wait");
+                }
+                let report = result.ok().flatten()?;
+                tell(&report);
+                report.stopped_by.is_none().then_some((org_id, began))
+            }
+        });
+        let done: Vec<_> = futures_util::stream::iter(sweeps).buffer_unordered(SWEEPS_AT_ONCE).collect().await;
+        complete.extend(done.into_iter().flatten());
     }
 }
 
 /// A line where a sweep found something, or could not look at everything.
-fn tell(report: Option<&Report>) {
-    let Some(report) = report else { return };
+fn tell(report: &Report) {
     let (org_id, stopped_by) = (report.org_id.0, report.stopped_by);
     let (settled, booked) = (report.count(Found::Settled), report.count(Found::Booked));
     let (cases, strangers) = (report.count(Found::CaseOpened), report.count(Found::Stranger));

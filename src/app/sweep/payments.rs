@@ -108,11 +108,8 @@ impl Sweep<'_> {
         let theirs = json!({
             "gateway_reference": seen.reference, "outcome": "succeeded", "amount": seen.amount, "currency": seen.currency,
         });
-        let case = NewCase {
-            reason: "unknown_payment",
-            suggestion: "give it back at the gateway, or find out what it pays; then dismiss",
-            evidence: json!({ "ours": {}, "theirs": theirs }),
-        };
+        let suggestion = "give it back at the gateway, or find out what it pays; then dismiss";
+        let case = NewCase::of_payments("unknown_payment", suggestion, json!({ "ours": {}, "theirs": theirs }));
         raise(self.app, &id, &case).await
     }
 
@@ -127,13 +124,15 @@ impl Sweep<'_> {
         let heard = looked_up(self.gateway.gateway.retrieve(request).await);
         let id = OperationId::charge(self.org_id, ours.order_id, ours.attempt);
         match (&heard.fact, payment.charge) {
-            (ChargeFact::NoAnswer, _) => Ok(Found::Later),
+            // Not known; or a person has it.
+            (ChargeFact::NoAnswer, _) | (ChargeFact::Conflict { .. }, OperationState::NeedsReconciliation) => {
+                Ok(Found::Later)
+            }
             (ChargeFact::Succeeded { .. }, OperationState::Done) => Ok(Found::Agreed),
             (ChargeFact::Succeeded { .. }, _) => self.settle(id, heard).await.map(|()| Found::Settled),
             (ChargeFact::Conflict { .. }, OperationState::Done | OperationState::Failed) => {
                 raise(self.app, &id, &disagrees("amount_conflict", ours, &heard, reference)).await
             }
-            (ChargeFact::Conflict { .. }, OperationState::NeedsReconciliation) => Ok(Found::Later),
             (ChargeFact::Conflict { .. }, _) => self.settle(id, heard).await.map(|()| Found::CaseOpened),
             (_, OperationState::Done) if holds_money(payment.state) => {
                 raise(self.app, &id, &disagrees("gateway_disagrees", ours, &heard, reference)).await
@@ -191,5 +190,5 @@ fn disagrees(reason: &'static str, ours: &Attempt, heard: &Heard, reference: &st
         },
         "theirs": { "gateway_reference": reference, "outcome": heard.outcome },
     });
-    NewCase { reason, suggestion: COMPARE, evidence }
+    NewCase::of_payments(reason, COMPARE, evidence)
 }

@@ -137,11 +137,8 @@ impl Sweep<'_> {
             "gateway_reference": seen.reference, "payment": seen.payment, "outcome": outcome,
             "amount": seen.amount, "currency": seen.currency,
         });
-        let case = NewCase {
-            reason,
-            suggestion: "compare the refunds at the gateway with the order",
-            evidence: json!({ "ours": { "refund": fact }, "theirs": theirs }),
-        };
+        let evidence = json!({ "ours": { "refund": fact }, "theirs": theirs });
+        let case = NewCase::of_payments(reason, "compare the refunds at the gateway with the order", evidence);
         raise(self.app, &id, &case).await
     }
 }

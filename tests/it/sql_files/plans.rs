@@ -256,3 +256,37 @@ async fn a_story_is_read_by_the_order_it_is_about() {
         assert!((rows_read(&nodes) - rows).abs() < 0.5, "{}: {}", statement.name, told(&nodes));
     }
 }
+
+#[tokio::test]
+async fn what_the_sweep_compares_is_found_by_an_index() {
+    let client = filled().await;
+    client.batch_execute(FILL_PAYMENTS).await.unwrap();
+    let named = "UPDATE payments SET gateway_reference = 'pi_' || amount, gateway_sha256 = '\\x00',
+            created_at = now() - amount * interval '1 minute';
+        UPDATE operations SET kind = 'refund', external_reference = 're_1' WHERE operation_key = 'k-12';
+        VACUUM ANALYZE";
+    for statement in named.split(';') {
+        client.batch_execute(statement).await.unwrap();
+    }
+    let order_id = "'00000000-0000-0000-0000-000000000008'";
+    let refund_of = "'00000000-0000-0000-0000-00000000000c'";
+    let nobody = "'00000000-0000-0000-0000-000000000000'";
+    let case = format!("1, {order_id}, 'charge', '1', 'not_found', '{{}}'");
+    let taken = format!("1, now() - interval '30 days', {nobody}, 0, now() - interval '2 minutes', '\\x00', 20");
+    let cases = [
+        (&sql::PAYMENT_STANDS, format!("1, {order_id}, 1"), 2.0),
+        (&sql::PAYMENT_STANDS_BY_REFERENCE, "1, 'stripe', 'pi_8'".to_owned(), 2.0),
+        (&sql::OPERATION_REFUND_BY_KEY, "1, 'k-12'".to_owned(), 1.0),
+        (&sql::OPERATION_REFUND_BY_REFERENCE, format!("1, {refund_of}, 're_1'"), 1.0),
+        (&sql::PAYMENT_TAKEN, taken, 20.0),
+        (&sql::CASE_KNOWN, case, 1.0),
+    ];
+    for (statement, values, most) in cases {
+        let nodes = plan(&client, statement, &values).await;
+        assert!(!uses(&nodes, "Seq Scan") && !uses(&nodes, "Sort"), "{}: {}", statement.name, told(&nodes));
+        let read = rows_read(&nodes);
+        assert!(read <= most, "{} read {read} rows: {}", statement.name, told(&nodes));
+        // What finds nothing passes too easily.
+        assert!(read >= most || statement.name.ends_with("known"), "{} read {read} rows", statement.name);
+    }
+}

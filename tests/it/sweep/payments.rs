@@ -1,6 +1,6 @@
 //! Payments that nobody told us of, that are not as we think, or that belong to nobody.
 
-use crate::payments::unknown::work;
+use crate::support::work::work;
 use crate::support::app::{TestApp, order_body};
 use crate::support::payments::{World, paid_body, start, use_gateway};
 use crate::sweep::{dismiss, found, open_cases, pay_at_the_gateway, swept};

@@ -1,6 +1,6 @@
 //! Refunds made past us, refunds of ours whose answer was lost, and those that do not fit.
 
-use crate::payments::unknown::work;
+use crate::support::work::work;
 use crate::support::app::TestApp;
 use crate::support::payments::{World, paid_body, start};
 use crate::sweep::{at_the_gateway, dismiss, found, open_cases, pay_at_the_gateway, swept};
