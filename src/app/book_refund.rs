@@ -28,6 +28,9 @@ pub struct OutsideRefund<'a> {
     pub amount: i64,
     /// ISO 4217.
     pub currency: &'a str,
+    /// All that the gateway has given back of this payment, this one included: what is booked already, under whatever name, is
+    /// not booked again.
+    pub total: i64,
     /// Who tells of it.
     pub actor: &'a str,
 }
@@ -76,10 +79,15 @@ pub(in crate::app) async fn book_refund_in(app: &App, tx: &Tx, refund: &OutsideR
         return Ok(Booked::Before);
     }
     let payment = tx.lock_payment(org_id, order_id, refund.attempt).await?.map(|(payment, _)| payment);
-    let fits = payment.filter(|payment| {
-        payment.currency == refund.currency && refund.amount > 0 && refund.amount <= payment.amount - payment.refunded
-    });
-    let Some(payment) = fits else { return Ok(Booked::Contradicts) };
+    let payment = payment.filter(|payment| payment.currency == refund.currency && refund.amount > 0);
+    let Some(payment) = payment else { return Ok(Booked::Contradicts) };
+    let missing = refund.amount.min(refund.total - payment.refunded);
+    if missing <= 0 {
+        return Ok(Booked::Before);
+    }
+    if missing > payment.amount - payment.refunded {
+        return Ok(Booked::Contradicts);
+    }
     let id = OperationId { org_id, order_id, kind: "refund".to_owned(), fact: refund.reference.to_owned() };
     // Never sent: it names the row, as every row has to be named.
     let operation_key = format!("made-there-{}", refund.reference);
@@ -98,13 +106,13 @@ pub(in crate::app) async fn book_refund_in(app: &App, tx: &Tx, refund: &OutsideR
     let Ok(step) = step else { return Ok(Booked::Before) };
     let moved = Move { external_reference: Some(refund.reference), ..Move::to(step, "made_there") };
     tx.move_operation(&id, &asked, &moved).await?;
-    tx.add_refund((org_id, order_id, refund.attempt), refund.amount).await?;
+    tx.add_refund((org_id, order_id, refund.attempt), missing).await?;
     tx.close_settled_case(&id).await?;
     tx.set_order_status(org_id, order_id, &order, order.status).await?;
     let after =
         tx.lock_payment(org_id, order_id, refund.attempt).await?.map_or(payment.state, |(after, _)| after.state);
     let details = json!({
-        "kind": id.kind, "fact": id.fact, "amount": refund.amount, "currency": refund.currency,
+        "kind": id.kind, "fact": id.fact, "amount": refund.amount, "booked": missing, "currency": refund.currency,
         "outcome": "made_there", "gateway_reference": refund.reference,
         "from": null, "to": step.state.as_str(),
         "payment": { "attempt": refund.attempt, "from": payment.state.as_str(), "to": after.as_str() },

@@ -10,6 +10,8 @@ pub struct RecentRequest {
     pub org_id: OrgId,
     /// Not later than the first one of interest, by the gateway's clock.
     pub since: OffsetDateTime,
+    /// Only those of this payment; for refunds.
+    pub payment: Option<String>,
     /// [`RecentPage::next`] of the page before.
     pub after: Option<String>,
 }

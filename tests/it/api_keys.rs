@@ -54,7 +54,7 @@ async fn call(app: &TestApp, method: &Method, route: &str, authorization: &[&str
 async fn every_operation_needs_exactly_its_scope() {
     let app = TestApp::start().await;
     let guarded = guarded();
-    assert_eq!(guarded.len(), 9, "{guarded:?}");
+    assert_eq!(guarded.len(), 11, "{guarded:?}");
     for (method, route, needed) in guarded {
         let without: Vec<_> = scopes().into_iter().filter(|scope| *scope != needed).collect();
         let without = format!("Bearer {}", app.token(app.org.id, &without).await);

@@ -91,7 +91,7 @@ impl Sweep<'_> {
                 return items;
             }
             // What was made by the gateway's clock since then was made since then by ours.
-            let request = RecentRequest { org_id: self.org_id, since: self.since - CLOCK_MARGIN, after };
+            let request = RecentRequest { org_id: self.org_id, since: self.since - CLOCK_MARGIN, payment: None, after };
             match ask(&self.gateway, request).await {
                 Ok(page) => {
                     items.extend(page.items);

@@ -11,8 +11,12 @@ use crate::db::sweep::{Attempt, RefundRow};
 use crate::domain::case::NewCase;
 use crate::domain::ids::OrderId;
 use crate::domain::operation::OperationState;
-use crate::gateway::recent::{Owner, RefundState, SeenRefund};
+use crate::gateway::recent::{Owner, RecentRequest, RefundState, SeenRefund};
 use serde_json::json;
+use time::OffsetDateTime;
+
+/// Pages of one payment's refunds that are read at most.
+const MAX_PAGES_OF_ONE: usize = 4;
 
 impl Sweep<'_> {
     /// Compares the refunds that the gateway lists.
@@ -103,6 +107,7 @@ impl Sweep<'_> {
     }
 
     async fn made_there(&self, seen: &SeenRefund, attempt: &Attempt) -> Result<Found, AppError> {
+        let Some(total) = self.given_back(seen).await else { return Ok(Found::Later) };
         let refund = OutsideRefund {
             org_id: self.org_id,
             order_id: attempt.order_id,
@@ -111,6 +116,7 @@ impl Sweep<'_> {
             // Without an amount that can be said it fits nothing.
             amount: seen.amount.unwrap_or_default(),
             currency: &seen.currency,
+            total,
             actor: "sweep",
         };
         match book_refund(self.app, &refund).await? {
@@ -118,6 +124,23 @@ impl Sweep<'_> {
             Booked::Before => Ok(Found::Agreed),
             Booked::Contradicts => self.unattached_refund(attempt.order_id, seen).await,
         }
+    }
+
+    /// All that was given back of a refund's payment; `None` when the gateway could not tell.
+    async fn given_back(&self, seen: &SeenRefund) -> Option<i64> {
+        let (mut total, mut after) = (0_i64, None);
+        for _ in 0..MAX_PAGES_OF_ONE {
+            let (org_id, payment) = (self.org_id, Some(seen.payment.clone()?));
+            let request = RecentRequest { org_id, since: OffsetDateTime::UNIX_EPOCH, payment, after };
+            let page = self.gateway.gateway.recent_refunds(request).await.ok()?;
+            let given = page.items.iter().filter(|each| each.state == RefundState::Given);
+            total += given.filter_map(|each| each.amount).sum::<i64>();
+            after = page.next;
+            if after.is_none() {
+                return Some(total);
+            }
+        }
+        None
     }
 
     async fn unattached_refund(&self, order_id: OrderId, seen: &SeenRefund) -> Result<Found, AppError> {

@@ -44,6 +44,7 @@ impl Stripe {
     async fn page<T: DeserializeOwned>(&self, path: &str, request: &RecentRequest) -> Result<Page<T>, &'static str> {
         let since = request.since.unix_timestamp().to_string();
         let mut query = vec![("created[gte]", since.as_str()), ("limit", PAGE)];
+        query.extend(request.payment.as_deref().map(|payment| ("payment_intent", payment)));
         query.extend(request.after.as_deref().map(|after| ("starting_after", after)));
         let received = self.get(path, &query).await;
         let received = received.map_err(|(Failure::NotSent(reason) | Failure::NoAnswer(reason))| reason)?;
