@@ -81,6 +81,7 @@ CREATE TABLE operations (
     last_outcome text,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    target_sha256 bytea,
     CONSTRAINT operations_pkey PRIMARY KEY (org_id, order_id, kind, fact),
     CONSTRAINT operations_amount_check CHECK (amount >= 0),
     CONSTRAINT operations_leased_has_lease CHECK ((state = 'leased'::text) = (lease_token IS NOT NULL AND lease_until IS NOT NULL)),

@@ -1,5 +1,8 @@
 -- Business steps after the payment, and whom they concern.
 
+-- To whom a step was sent, and on what terms: somebody else knows nothing of it.
+ALTER TABLE operations ADD COLUMN target_sha256 bytea;
+
 -- What is to be done for a confirmed order, by whom, and the answers to the questions that decide what happens when it goes
 -- wrong. Which key identifies the work: the operation's own.
 CREATE TABLE step_policies (

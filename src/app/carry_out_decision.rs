@@ -17,6 +17,7 @@ use crate::domain::payment::ChargeFact;
 use crate::domain::step::StepKind;
 use crate::domain::validate::AskedDecision;
 use serde_json::json;
+use std::time::Duration;
 
 /// Carries a decision out, inside its transaction: order and effect are locked, the case is resolved, and the decision is
 /// one of those that are possible.
@@ -41,14 +42,14 @@ pub(super) async fn carry_out(
         let policy = &app.payments.policy;
         let step = operation::next(&operation.facts, event, order.now, policy, rand::random());
         let step = step.map_err(|_| DbError::LostRace)?;
-        let time = if id.attempt().is_some() { CHARGE_TIME } else { REFUND_TIME };
         let kind = StepKind::parse(&id.kind);
+        let time = time_of(tx, id, kind).await?;
         // A person lets a step be done anew, as if it had never been sent.
         let never_sent = kind.is_some() && asked.decision == Decision::StartNew;
         // So that whoever meets it at the gateway knows which one it is.
         let external_reference = asked.refund_reference().filter(|_| step.state == OperationState::Done);
         let fresh_start = Some(time);
-        let moved = Move { fresh_start, never_sent, external_reference, ..Move::to(step, asked.decision.as_str()) };
+        let moved = Move { external_reference, never_sent, fresh_start, ..Move::to(step, asked.decision.as_str()) };
         tx.move_operation(id, operation, &moved).await?;
         let details = json!({
             "kind": id.kind, "fact": id.fact, "operation_key": operation.operation_key,
@@ -58,7 +59,13 @@ pub(super) async fn carry_out(
         let by = &keyed.command.asked_by;
         tx.journal((id.org_id, id.order_id), by, "operation_moved", &details).await?;
         match (step.state, kind) {
-            (OperationState::Done, Some(kind)) => return step_done(tx, id, order, kind).await,
+            (OperationState::Done, Some(kind)) => return step_done(tx, id, order, kind).await.map(|_| ()),
+            (OperationState::Failed, Some(kind)) => {
+                // What waits for a step that is given up will never have its turn.
+                if let Some(next) = kind.releases() {
+                    tx.give_up_step(id.org_id, id.order_id, next).await?;
+                }
+            }
             (OperationState::Done, None) => book_refund(tx, id, operation).await?,
             _ => {
                 let give_up = kind.is_none() && asked.decision == Decision::StartNew;
@@ -67,6 +74,15 @@ pub(super) async fn carry_out(
         }
     }
     tx.set_order_status(id.org_id, id.order_id, order, order.status).await
+}
+
+/// How long an effect is tried anew.
+async fn time_of(tx: &Tx, id: &OperationId, kind: Option<StepKind>) -> Result<Duration, DbError> {
+    if id.attempt().is_some() {
+        return Ok(CHARGE_TIME);
+    }
+    let planned = tx.step_policies(id.org_id).await?;
+    Ok(planned.iter().find(|step| Some(step.kind) == kind).map_or(REFUND_TIME, |step| step.time))
 }
 
 /// Money was taken twice: one of the two goes back, this attempt's if it is still there.

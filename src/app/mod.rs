@@ -24,6 +24,7 @@ pub mod limits;
 pub mod list_orders;
 pub mod pay_order;
 mod payment;
+mod persist;
 mod place;
 pub mod recover_due;
 mod refund;

@@ -9,6 +9,7 @@ use crate::app::steps::run::run_step;
 use crate::db::deadline::Deadline;
 use crate::db::operations::OperationId;
 use crate::domain::ids::OrgId;
+use crate::domain::step::StepKind;
 use rand::seq::SliceRandom;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,12 +23,16 @@ const PER_ORG: usize = 8;
 /// Effects that one process works on at once. Between their calls they need connections.
 const AT_ONCE: usize = 16;
 
+/// Of an organisation, for its money (`true`) or its steps.
+type Rooms = HashMap<(OrgId, bool), Arc<Semaphore>>;
+
 /// What one process has taken up. Each effect is a task of its own, so that no round waits for another's gateway.
 #[derive(Clone)]
 pub struct Recovery {
     app: App,
-    room: Arc<Semaphore>,
-    rooms: Arc<Mutex<HashMap<OrgId, Arc<Semaphore>>>>,
+    money: Arc<Semaphore>,
+    steps: Arc<Semaphore>,
+    rooms: Arc<Mutex<Rooms>>,
     breakers: Arc<Breakers>,
     work: TaskTracker,
 }
@@ -38,7 +43,8 @@ impl Recovery {
     pub fn new(app: App) -> Self {
         Self {
             app,
-            room: Arc::new(Semaphore::new(AT_ONCE)),
+            money: Arc::new(Semaphore::new(AT_ONCE)),
+            steps: Arc::new(Semaphore::new(AT_ONCE)),
             rooms: Arc::default(),
             breakers: Arc::default(),
             work: TaskTracker::new(),
@@ -57,12 +63,26 @@ impl Recovery {
         // Whoever comes first gets the room that is left; that is somebody else each time.
         orgs.shuffle(&mut rand::rng());
         for org_id in orgs {
-            let room = self.room(org_id);
+            begun += self.begin_of(org_id).await?;
+        }
+        Ok(begun)
+    }
+
+    /// Money and steps have rooms of their own: a warehouse that hangs holds up no refund.
+    async fn begin_of(&self, org_id: OrgId) -> Result<usize, AppError> {
+        let mut begun = 0;
+        let steps: Vec<_> = StepKind::ALL.iter().map(|kind| (*kind).to_owned()).collect();
+        let silent = self.breakers.open_kinds(org_id);
+        let money = ["charge", "refund"].map(str::to_owned);
+        for (of_money, except) in [(true, steps), (false, [silent, money.to_vec()].concat())] {
+            let (room, all) = (self.room(org_id, of_money), if of_money { &self.money } else { &self.steps });
             // Those in hand are leased, and not due.
-            let limit = i64::try_from(room.available_permits().min(self.room.available_permits())).unwrap_or_default();
-            let silent = self.breakers.open_kinds(org_id);
-            for id in self.app.db.due_operations(org_id, limit, &silent, Deadline::of_request()).await? {
-                let permits = (Arc::clone(&room).try_acquire_owned(), Arc::clone(&self.room).try_acquire_owned());
+            let limit = i64::try_from(room.available_permits().min(all.available_permits())).unwrap_or_default();
+            if limit == 0 {
+                continue;
+            }
+            for id in self.app.db.due_operations(org_id, limit, &except, Deadline::of_request()).await? {
+                let permits = (Arc::clone(&room).try_acquire_owned(), Arc::clone(all).try_acquire_owned());
                 if let (Ok(of_org), Ok(of_all)) = permits {
                     self.work.spawn(take_up(self.clone(), id, [of_org, of_all]));
                     begun += 1;
@@ -79,9 +99,9 @@ impl Recovery {
         self.work.reopen();
     }
 
-    fn room(&self, org_id: OrgId) -> Arc<Semaphore> {
+    fn room(&self, org_id: OrgId, of_money: bool) -> Arc<Semaphore> {
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(rooms.entry(org_id).or_insert_with(|| Arc::new(Semaphore::new(PER_ORG))))
+        Arc::clone(rooms.entry((org_id, of_money)).or_insert_with(|| Arc::new(Semaphore::new(PER_ORG))))
     }
 }
 
@@ -95,6 +115,10 @@ async fn take_up(recovery: Recovery, id: OperationId, _room: [OwnedSemaphorePerm
     match result {
         Ok(Some(answered)) => recovery.breakers.note(id.org_id, &id.kind, answered),
         Ok(None) => {}
-        Err(error) => tracing::warn!(%error, order_id = %id.order_id, kind = id.kind, "effect not settled"),
+        Err(error) => {
+            tracing::warn!(%error, order_id = %id.order_id, kind = id.kind, "effect not settled");
+            // What cannot even be begun must not keep the others of its organisation from being seen.
+            recovery.breakers.note(id.org_id, &id.kind, false);
+        }
     }
 }

@@ -19,7 +19,6 @@ use crate::domain::org::{Mode, OnMismatch, ReplayStatus};
 use crate::domain::scope::Scope;
 use crate::embedded::{Binaries, Options, Server};
 use crate::{startup, telemetry};
-use rustix::process::{Signal, set_parent_process_death_signal};
 use secrecy::SecretString;
 use std::fs;
 use std::net::SocketAddr;
@@ -51,8 +50,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     telemetry::init("info,ichido::access=debug");
     let mut stop = Stop::listen()?;
     if args.exit_with_parent {
-        let set = set_parent_process_death_signal(Some(Signal::TERM));
-        set.map_err(|error| CliError::Io("cannot follow the parent process", error.into()))?;
+        run::end_with_parent()?;
     }
     let data = args.data.clone();
     let start = tokio::task::spawn_blocking(move || start_postgres(&data));

@@ -9,9 +9,11 @@ use crate::cli::CliError;
 use crate::cli::output::Output;
 use crate::cli::rehearse::report::{Verdict, table};
 use crate::cli::rehearse::stage::Stage;
+use crate::cli::run::Stop;
 use crate::telemetry;
 use clap::builder::PossibleValuesParser;
 use serde_json::json;
+use std::io;
 
 /// Arguments of `rehearse`.
 #[derive(Debug, clap::Args)]
@@ -27,21 +29,31 @@ pub struct Args {
 /// another number of times than it should have been.
 pub async fn run(args: Args) -> Result<(), CliError> {
     telemetry::init("error");
+    let mut stop = Stop::listen()?;
     let mut stage = Stage::set().await?;
-    let mut verdicts: Vec<Verdict> = Vec::new();
-    for (name, about, play) in scenes::all() {
-        if !args.scenario.is_empty() && !args.scenario.iter().any(|wanted| wanted == name) {
-            continue;
-        }
-        stage::progress(&format!("{name}: {about}"));
-        match play(&mut stage).await {
-            Ok(counted) => verdicts.extend(counted.into_iter().map(|count| count.judged(name))),
-            Err(error) => verdicts.push(Verdict::broken(name, &error.to_string())),
-        }
-    }
+    let verdicts = tokio::select! {
+        verdicts = play(&mut stage, &args.scenario) => verdicts,
+        // What is on stage is taken down all the same.
+        () = stop.signalled() => return Err(CliError::Io("stopped", io::ErrorKind::Interrupted.into())),
+    };
     stage.strike().await;
     let failed = verdicts.iter().filter(|verdict| !verdict.ok).count();
     let object = json!({ "ok": failed == 0, "verdicts": verdicts });
     args.output.print(&object, || table(&verdicts));
     if failed > 0 { Err(CliError::ChecksFailed(failed)) } else { Ok(()) }
+}
+
+async fn play(stage: &mut Stage, wanted: &[String]) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for (name, about, scene) in scenes::all() {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        stage::progress(&format!("{name}: {about}"));
+        match scene(stage).await {
+            Ok(counted) => verdicts.extend(counted.into_iter().map(|count| count.judged(name))),
+            Err(error) => verdicts.push(Verdict::broken(name, &error.to_string())),
+        }
+    }
+    verdicts
 }

@@ -6,6 +6,7 @@ use crate::cli::CliError;
 use crate::http::server;
 use crate::worker;
 use actix_web::dev::ServerHandle;
+use rustix::process::{Signal as Death, set_parent_process_death_signal};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -117,6 +118,16 @@ async fn drain(app: &App, handle: &ServerHandle, notice: Duration) {
 /// How long whatever has begun may take.
 fn longest(app: &App) -> Duration {
     app.payments.gateway_timeout + DRAIN_TIME
+}
+
+/// From now on this process gets SIGTERM when the one that started it ends.
+///
+/// # Errors
+///
+/// When the system refuses.
+pub fn end_with_parent() -> Result<(), CliError> {
+    let set = set_parent_process_death_signal(Some(Death::TERM));
+    set.map_err(|error| CliError::Io("cannot follow the parent process", error.into()))
 }
 
 /// Prints a line on standard output at once, for whoever waits for it.

@@ -26,6 +26,9 @@ pub struct Args {
     /// Web origins whose pages may call the API, separated by commas; none by default
     #[arg(long, env = "ICHIDO_CORS_ORIGINS", value_delimiter = ',', value_parser = config::origin)]
     cors_origins: Vec<String>,
+    /// End when the process that started this one ends
+    #[arg(long)]
+    exit_with_parent: bool,
     #[command(flatten)]
     payments: PaymentArgs,
 }
@@ -34,6 +37,9 @@ pub struct Args {
 pub async fn run(args: Args) -> Result<(), CliError> {
     telemetry::init(telemetry::DEFAULT_FILTER);
     let mut stop = Stop::listen()?;
+    if args.exit_with_parent {
+        run::end_with_parent()?;
+    }
     let app = startup::app(&config::database_url()?, args.database_pool, Clock::System, args.payments.settings()?)?;
     startup::verify(&app, config::allow_unsafe_durability()?).await?;
     startup::verify_secrets(&app).await?;

@@ -71,6 +71,8 @@ pub struct OperationRow {
     pub amount: Option<i64>,
     /// The short code of what was last learned.
     pub last_outcome: Option<String>,
+    /// To whom it was first sent, and on what terms; a hash.
+    pub target_sha256: Option<Vec<u8>>,
     /// When it was asked for.
     pub created_at: OffsetDateTime,
 }
@@ -142,6 +144,7 @@ impl Tx {
             external_reference: column(&row, "external_reference")?,
             amount: column(&row, "amount")?,
             last_outcome: column(&row, "last_outcome")?,
+            target_sha256: column(&row, "target_sha256")?,
             created_at: column(&row, "created_at")?,
         }))
     }
@@ -202,8 +205,8 @@ impl Tx {
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn mark_sent(&self, id: &OperationId, token: Uuid) -> Result<bool, DbError> {
-        let params: [&(dyn ToSql + Sync); 5] = [&id.org_id.0, &id.order_id.0, &id.kind, &id.fact, &token];
+    pub async fn mark_sent(&self, id: &OperationId, token: Uuid, target: Option<&[u8]>) -> Result<bool, DbError> {
+        let params: [&(dyn ToSql + Sync); 6] = [&id.org_id.0, &id.order_id.0, &id.kind, &id.fact, &token, &target];
         self.execute(&sql::OPERATION_MARK_SENT, &params).await.map(|rows| rows == 1)
     }
 

@@ -49,6 +49,7 @@ statements! {
     JOURNAL_OF_ORDER = "journal/of_order",
     OPERATION_ADD = "operations/add",
     OPERATION_DUE = "operations/due",
+    OPERATION_GIVE_UP_STEP = "operations/give_up_step",
     OPERATION_HURRY = "operations/hurry",
     OPERATION_LIST = "operations/list",
     OPERATION_LIST_BY_KIND = "operations/list_by_kind",

@@ -2,7 +2,7 @@
 //!
 //! `POST` with `Idempotency-Key` and `{operation_key, kind, order_id, amount, currency, metadata}` does the work and answers
 //! `{"reference"}`; `GET ?operation_key=` on the status address answers `{"happened": true|false|null, "reference"}`. With a
-//! secret every call carries `Ichido-Signature: t=<seconds>,v1=<hex HMAC-SHA256 of "t.body">`.
+//! secret every call carries `Ichido-Signature: t=<seconds>,v1=<hex HMAC-SHA256 of "t.body">`; of a question the operation key is signed.
 
 use crate::domain::ids::OrderId;
 use crate::gateway::outcome::reason;
@@ -80,7 +80,7 @@ const MAX_REFERENCE: usize = 255;
 
 #[derive(Deserialize)]
 struct Done {
-    reference: Option<String>,
+    reference: String,
 }
 
 #[derive(Deserialize)]
@@ -106,9 +106,9 @@ impl HttpPartner {
         Ok(Self { outgoing, url, status_url, secret })
     }
 
-    /// Has the work done. `sent_before`: an earlier call with this key may have reached the partner, who is not known to honour
-    /// keys. `now` is in seconds of the Unix epoch, for the signature.
-    pub async fn perform(&self, request: &PartnerRequest, sent_before: bool, now: i64) -> PartnerOutcome {
+    /// Has the work done. `now` is in seconds of the Unix epoch, for the signature. Of a repetition a refusal, or not being
+    /// reached, says nothing about the earlier sending; that is the caller's to know.
+    pub async fn perform(&self, request: &PartnerRequest, now: i64) -> PartnerOutcome {
         let Ok(body) = serde_json::to_vec(request) else {
             return PartnerOutcome::Refused { reason: reason::NOT_BUILT };
         };
@@ -117,12 +117,11 @@ impl HttpPartner {
         if let Some(signature) = self.signature(now, &body) {
             call = call.header(SIGNATURE, signature);
         }
-        let outcome = match self.outgoing.send(call.body(body)).await {
+        match self.outgoing.send(call.body(body)).await {
             Ok(received) => performed(&received),
             Err(Failure::NotSent(reason)) => PartnerOutcome::NotSent { reason, retry_after: None },
             Err(Failure::NoAnswer(reason)) => PartnerOutcome::Unknown { reason, retry_after: None },
-        };
-        if sent_before { after_earlier_call(outcome) } else { outcome }
+        }
     }
 
     /// Asks whether the work was done. Changes nothing. Only where there is a status address.
@@ -170,9 +169,10 @@ fn performed(received: &Received) -> PartnerOutcome {
     let retry_after = retry_after(received);
     let unknown = |reason| PartnerOutcome::Unknown { reason, retry_after };
     match received.status {
+        // Without its reference an answer is not one of this protocol, whatever its status promises.
         200..=299 => match serde_json::from_slice::<Done>(&received.body) {
-            Ok(Done { reference }) => done(reference),
-            Err(_) => unknown(reason::UNREADABLE),
+            Ok(Done { reference }) if is_object(&received.body) && !reference.is_empty() => done(Some(reference)),
+            _ => unknown(reason::UNREADABLE),
         },
         401 | 403 => PartnerOutcome::NotSent { reason: reason::CREDENTIALS_REFUSED, retry_after },
         409 => unknown(reason::KEY_IN_USE),
@@ -202,21 +202,53 @@ fn done(reference: Option<String>) -> PartnerOutcome {
     PartnerOutcome::Done { reference }
 }
 
-/// A refusal, or not being reached, says nothing about an earlier call with the same key.
-fn after_earlier_call(outcome: PartnerOutcome) -> PartnerOutcome {
-    match outcome {
-        PartnerOutcome::Refused { .. } => {
-            PartnerOutcome::Unknown { reason: reason::REFUSED_ON_REPEAT, retry_after: None }
-        }
-        PartnerOutcome::NotSent { retry_after, .. } => {
-            PartnerOutcome::Unknown { reason: reason::NOT_SENT_ON_REPEAT, retry_after }
-        }
-        other => other,
-    }
+/// Structures can be read from arrays, too; those are no answer.
+fn is_object(body: &[u8]) -> bool {
+    body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 
 /// The form in seconds only.
 fn retry_after(received: &Received) -> Option<Duration> {
     let seconds = received.headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::HeaderMap;
+
+    fn received(status: u16, body: &str) -> Received {
+        Received { status, headers: HeaderMap::new(), body: body.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn only_an_answer_of_the_protocol_means_done() {
+        let done = PartnerOutcome::Done { reference: Some("r1".to_owned()) };
+        assert_eq!(performed(&received(201, r#" {"reference":"r1","more":1}"#)), done);
+        for body in
+            ["", "{}", "[]", r#"["r1"]"#, r#"{"reference":""}"#, r#"{"reference":null}"#, "<html>", r#"{"error":"no"}"#]
+        {
+            let outcome = performed(&received(200, body));
+            assert!(matches!(outcome, PartnerOutcome::Unknown { .. }), "{body}: {outcome:?}");
+        }
+        for (status, refused) in [(302, false), (404, true), (422, true), (409, false), (500, false), (418, false)] {
+            assert_eq!(
+                matches!(performed(&received(status, "{}")), PartnerOutcome::Refused { .. }),
+                refused,
+                "{status}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_question_is_answered_by_yes_no_or_nothing() {
+        assert!(matches!(asked(&received(200, r#"{"happened":true,"reference":"r"}"#)), PartnerOutcome::Done { .. }));
+        assert_eq!(asked(&received(200, r#"{"happened":false,"reference":null}"#)), PartnerOutcome::NotDone);
+        for (status, body) in
+            [(200, r#"{"happened":null}"#), (200, "{}"), (404, r#"{"happened":false}"#), (500, ""), (302, "")]
+        {
+            assert!(matches!(asked(&received(status, body)), PartnerOutcome::Unknown { .. }), "{status} {body}");
+        }
+    }
 }

@@ -96,7 +96,7 @@ async fn load(
     let way = question(operation.first_sent_at, now, unwanted, operation.look_only, can_send);
     let way = (!exhausted(&operation.facts, now, &app.payments.policy)).then_some(way);
     let ours = operation.lease_token == Some(lease.token);
-    if !ours || (way == Some(Question::SendAgain) && !tx.mark_sent(id, lease.token).await?) {
+    if !ours || (way == Some(Question::SendAgain) && !tx.mark_sent(id, lease.token, None).await?) {
         tx.rollback().await;
         return Ok(None);
     }

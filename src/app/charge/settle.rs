@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::app::charge::opened::{Moved, case_for, journal_entry, late_case};
 use crate::app::charge::send::Heard;
 use crate::app::error::AppError;
+use crate::app::persist::persist;
 use crate::app::refund::refund_all;
 use crate::app::steps::{begin_steps, stop_steps};
 use crate::db::deadline::Deadline;
@@ -43,8 +44,6 @@ pub struct Settled {
     pub reply: Option<StoredReply>,
 }
 
-const ATTEMPTS: usize = 4;
-
 /// Writes a finding into operation, payment, order and claim in one transaction; the order is locked before the others. A
 /// finding under a lease that is somebody else's by now changes nothing, except that a success always counts.
 ///
@@ -52,24 +51,9 @@ const ATTEMPTS: usize = 4;
 ///
 /// [`AppError::OutcomeUnknown`] when it cannot be recorded now: the lease ends, and recovery asks the gateway again.
 pub async fn settle_charge(app: &App, finding: &Finding) -> Result<Settled, AppError> {
-    // Each try has a deadline of its own: what is known must not be lost because a database restarts.
-    for _ in 0..ATTEMPTS {
-        match try_settle(app, finding).await {
-            Ok(settled) => {
-                app.metrics.effect("charge", finding.heard.outcome);
-                return Ok(settled);
-            }
-            Err(error) if error.is_temporary() || error.is_conflict() => {
-                tracing::warn!(%error, order_id = %finding.id.order_id, "charge not recorded, trying again");
-                tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-            }
-            Err(error) => {
-                tracing::error!(%error, order_id = %finding.id.order_id, "charge not recorded");
-                return Err(AppError::OutcomeUnknown);
-            }
-        }
-    }
-    Err(AppError::OutcomeUnknown)
+    let settled = persist(finding.id.order_id, || try_settle(app, finding)).await?;
+    app.metrics.effect("charge", finding.heard.outcome);
+    Ok(settled)
 }
 
 async fn try_settle(app: &App, finding: &Finding) -> Result<Settled, DbError> {

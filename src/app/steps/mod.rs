@@ -2,6 +2,8 @@
 //! to find out what became of it.
 
 mod begin;
+mod calling;
+mod cases;
 mod finding;
 pub mod partners;
 mod record;

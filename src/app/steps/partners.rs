@@ -8,11 +8,19 @@ use crate::domain::org::Mode;
 use crate::domain::sealed::{Place, open};
 use crate::domain::step::StepKind;
 use crate::gateway::http_partner::HttpPartner;
+use sha2::{Digest, Sha256};
 
 /// What a sealed partner secret is for.
 #[must_use]
 pub fn partner_purpose(kind: StepKind) -> String {
     format!("partner:{}", kind.as_str())
+}
+
+/// To whom a step is sent, and on what terms: somebody else, or the same on other terms, knows nothing of an earlier sending.
+#[must_use]
+pub(super) fn target_sha256(policy: &StepPolicy) -> Vec<u8> {
+    let status = policy.status_url.as_deref().unwrap_or_default();
+    Sha256::digest(format!("{}\0{status}\0{}", policy.url, policy.honours_keys)).to_vec()
 }
 
 /// The partner of a step.

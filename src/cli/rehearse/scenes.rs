@@ -47,6 +47,9 @@ pub fn all() -> Vec<Scene> {
         ("partner_never_got_it", "the request for the shipment is lost", |stage| {
             partner_fails(stage, "lost_request").boxed()
         }),
+        ("partner_without_keys", "a partner who would do it again loses its answer", |stage| {
+            keyless_partner_fails(stage).boxed()
+        }),
         ("server_killed_at_a_partner", "kill -9 while a partner holds its answer", |stage| {
             killed_at_a_partner(stage).boxed()
         }),
@@ -71,6 +74,7 @@ async fn ten_at_once(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {
     let answers = join_all((0..10).map(|_| stage.insist("/v1/orders", &key, &body))).await;
     let mut ids: Vec<_> =
         answers.into_iter().map(|answer| Ok(answer?["id"].to_string())).collect::<Result<_, SceneError>>()?;
+    ids.sort();
     ids.dedup();
     let order = stage.insist("/v1/orders", &key, &body).await?;
     let mut counted = completed(stage, order["id"].as_str().unwrap_or_default()).await?;
@@ -98,6 +102,11 @@ async fn partner_fails(stage: &mut Stage, word: &str) -> Result<Vec<Counted>, Sc
     completed(stage, &order_id).await
 }
 
+async fn keyless_partner_fails(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {
+    let order_id = stage.order("pm_card_visa", &json!({ "sim_accounting_entry": "lost_answer" })).await?;
+    completed(stage, &order_id).await
+}
+
 async fn killed_at_a_partner(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {
     let order_id = stage.order("pm_card_visa", &json!({ "sim_stock_reservation": "slow_900" })).await?;
     stage.until(&order_id, "the other steps", |order| order["steps"].to_string().contains("accounting_entry")).await?;
@@ -114,8 +123,14 @@ async fn cancelled_while_unknown(stage: &mut Stage) -> Result<Vec<Counted>, Scen
     let order_id = order["id"].as_str().unwrap_or_default().to_owned();
     stage.cancel(&order_id).await?;
     stage.until(&order_id, "the refund", |order| order["payment"]["status"] == "refunded").await?;
-    let none =
-        [("charge", 1), ("refund", 1), ("stock_reservation", 0), ("shipment_request", 0), ("confirmation_mail", 0)];
+    let none = [
+        ("charge", 1),
+        ("refund", 1),
+        ("stock_reservation", 0),
+        ("shipment_request", 0),
+        ("confirmation_mail", 0),
+        ("accounting_entry", 0),
+    ];
     stage.count(&order_id, &none).await
 }
 

@@ -81,6 +81,7 @@ impl Stage {
         app.db.close();
         let mut stage = Self {
             client: Client::builder()
+                .no_proxy()
                 .build()
                 .map_err(|error| CliError::Io("no HTTP client", io::Error::other(error)))?,
             base: format!("http://{listen}"),
@@ -102,8 +103,11 @@ impl Stage {
     pub async fn start_server(&mut self) -> Result<(), CliError> {
         let program = std::env::current_exe().map_err(|error| CliError::Io("this program cannot be found", error))?;
         let mut command = Command::new(program);
+        // Nothing of the caller's own settings: the stage is private.
         command
+            .env_clear()
             .args(["serve", "--listen", &self.listen.to_string(), "--drain", "0s"])
+            .arg("--exit-with-parent")
             .args(["--gateway-timeout", "1s", "--lease", "3s", "--ask-after", "500ms,500ms,1s,2s"])
             .env("DATABASE_URL", &self.database_url)
             .env("ICHIDO_SECRET_KEY", &self.secret_key)
@@ -113,6 +117,9 @@ impl Stage {
         self.server = Some(command.spawn().map_err(|error| CliError::Io("the server cannot start", error))?);
         let end = Instant::now() + Duration::from_secs(20);
         while Instant::now() < end {
+            if self.server.as_mut().is_some_and(|server| server.try_wait().is_ok_and(|ended| ended.is_some())) {
+                return Err(CliError::Io("the server ended by itself", io::ErrorKind::Other.into()));
+            }
             let ready = self.client.get(format!("{}/readyz", self.base)).timeout(Duration::from_secs(2)).send().await;
             if ready.is_ok_and(|answer| answer.status() == 200) {
                 return Ok(());
@@ -149,6 +156,10 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         self.kill_server();
+        if let Some(mut postgres) = self.postgres.take() {
+            postgres.stop();
+        }
+        let _ = fs::remove_dir_all(&self.data);
     }
 }
 
@@ -171,10 +182,12 @@ async fn furnish(app: &App, org_id: OrgId, world: SocketAddr, deadline: Deadline
     set_gateway(app, org_id, &format!("http://{world}/stripe"), &secret, deadline).await?;
     for kind in StepKind::ALL.iter().filter_map(|kind| StepKind::parse(kind)) {
         let url = format!("http://{world}/partners/{}", kind.as_str());
+        // One of them would do the work again for the same key, and has to be asked.
+        let honours_keys = kind != StepKind::AccountingEntry;
         let policy = StepPolicy {
             kind,
-            url: url.clone(),
-            honours_keys: true,
+            url: format!("{url}?honours_keys={honours_keys}"),
+            honours_keys,
             status_url: Some(url),
             secret_sealed: None,
             owner: "operations".to_owned(),

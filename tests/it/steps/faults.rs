@@ -140,3 +140,60 @@ async fn calls_are_signed_where_there_is_a_secret() {
     );
     assert_eq!(body["operation_key"].as_str(), request.header("idempotency-key"));
 }
+
+#[tokio::test]
+async fn a_step_that_was_sent_is_never_sent_to_another_partner() {
+    let (app, world) = with(true, true).await;
+    let id = app.post("k", &body_with(MAIL, "lost_answer")).await.id();
+    work(&app).await;
+    assert_eq!(world.count("confirmation_mail", &id).await, 1);
+    let mut other = policy(&world, MAIL, true, true);
+    other.url = format!("{}/partners/{}?tenant=other", world.base, MAIL.as_str());
+    set(&app, &app.org, other).await;
+    assert_eq!(state(&settle_steps(&app, &id).await, MAIL), "needs_reconciliation");
+    assert_eq!(
+        (&case(&app).await["reason"], world.count("confirmation_mail", &id).await),
+        (&json!("other_partner"), 1)
+    );
+}
+
+#[tokio::test]
+async fn asking_again_only_tells_and_going_on_sends() {
+    let (app, world) = with(true, true).await;
+    let mut dead = policy(&world, MAIL, true, true);
+    dead.url = "http://127.0.0.1:9/mail".to_owned();
+    set(&app, &app.org, dead).await;
+    let id = app.post("k", &paid_body("pm_card_visa")).await.id();
+    let late = "UPDATE operations SET deadline_at = now() - interval '1 hour' WHERE fact = ''";
+    assert_eq!(app.sql().await.execute(late, &[]).await.unwrap(), 1);
+    assert_eq!(state(&settle_steps(&app, &id).await, MAIL), "needs_reconciliation");
+    set(&app, &app.org, policy(&world, MAIL, true, true)).await;
+    let found = case(&app).await;
+    assert!(found["suggestion"].as_str().unwrap().starts_with("continue"), "{found}");
+    decide(&app, &found, "d1", "ask_again").await;
+    assert_eq!(state(&settle_steps(&app, &id).await, MAIL), "needs_reconciliation");
+    assert_eq!((&case(&app).await["reason"], world.count("confirmation_mail", &id).await), (&json!("not_found"), 0));
+    decide(&app, &case(&app).await, "d2", "continue").await;
+    settle_steps(&app, &id).await;
+    assert_eq!(
+        (world.count("confirmation_mail", &id).await, &app.order(&id).await["status"]),
+        (1, &json!("completed"))
+    );
+}
+
+#[tokio::test]
+async fn a_process_that_was_stopped_before_its_call_sends_nothing() {
+    let (app, world) = with(false, false).await;
+    let id = app.post("k", &paid_body("pm_card_visa")).await.id();
+    // A process whose lease leaves no room for a call.
+    let mut slow = app.app.clone();
+    slow.payments.gateway_timeout = slow.payments.lease * 2;
+    let recovery = Recovery::new(slow);
+    recovery.begin_due().await.unwrap();
+    recovery.finished().await;
+    assert_eq!(world.count("confirmation_mail", &id).await, 0);
+    let order = app.order(&id).await;
+    assert_eq!(state(&order, MAIL), "retry_at");
+    settle_steps(&app, &id).await;
+    assert_eq!(world.count("confirmation_mail", &id).await, 1);
+}

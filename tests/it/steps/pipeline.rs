@@ -108,3 +108,37 @@ async fn a_cancelled_order_begins_nothing_more_and_tells_who_corrects_what_was_d
     }
     assert_eq!(app.order(&late).await["needs_reconciliation"], false);
 }
+
+#[tokio::test]
+async fn a_step_that_waited_long_has_its_whole_time_when_its_turn_comes() {
+    let (app, world) = with_all_steps().await;
+    let id = app.post("k", &body_with(StepKind::StockReservation, "declined")).await.id();
+    settle_steps(&app, &id).await;
+    let long = "UPDATE operations SET deadline_at = now() - interval '1 day' WHERE kind = 'shipment_request'";
+    assert_eq!(app.sql().await.execute(long, &[]).await.unwrap(), 1);
+    let case =
+        app.get("/v1/reconciliation-cases?state=open", "/v1/reconciliation-cases").await.json()["data"][0].clone();
+    let done = json!({ "decision": "mark_done", "reason": "done by hand", "proof": "shelf 7" });
+    assert_eq!(app.decide(case["id"].as_str().unwrap(), "d", done).await.status, 200);
+    assert_eq!(
+        (&settle_steps(&app, &id).await["status"], world.count("shipment_request", &id).await),
+        (&json!("completed"), 1)
+    );
+}
+
+#[tokio::test]
+async fn what_waits_for_a_step_that_is_given_up_never_begins() {
+    let (app, world) = with_all_steps().await;
+    let id = app.post("k", &body_with(StepKind::StockReservation, "declined")).await.id();
+    settle_steps(&app, &id).await;
+    let case =
+        app.get("/v1/reconciliation-cases?state=open", "/v1/reconciliation-cases").await.json()["data"][0].clone();
+    let given_up = json!({ "decision": "mark_not_done", "reason": "sold out" });
+    assert_eq!(app.decide(case["id"].as_str().unwrap(), "d", given_up).await.status, 200);
+    let order = settle_steps(&app, &id).await;
+    assert_eq!(
+        (state(&order, StepKind::StockReservation), state(&order, StepKind::ShipmentRequest)),
+        ("failed".into(), "failed".into())
+    );
+    assert_eq!((&order["status"], world.count("shipment_request", &id).await), (&json!("confirmed"), 0));
+}

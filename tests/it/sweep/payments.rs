@@ -1,8 +1,8 @@
 //! Payments that nobody told us of, that are not as we think, or that belong to nobody.
 
-use crate::support::work::work;
 use crate::support::app::{TestApp, order_body};
 use crate::support::payments::{World, paid_body, start, use_gateway};
+use crate::support::work::work;
 use crate::sweep::{dismiss, found, open_cases, pay_at_the_gateway, swept};
 use crate::trace::orders::{entry, trace};
 use ichido::app::charge::send::Heard;

@@ -1,8 +1,8 @@
 //! Refunds made past us, refunds of ours whose answer was lost, and those that do not fit.
 
-use crate::support::work::work;
 use crate::support::app::TestApp;
 use crate::support::payments::{World, paid_body, start};
+use crate::support::work::work;
 use crate::sweep::{at_the_gateway, dismiss, found, open_cases, pay_at_the_gateway, swept};
 use crate::trace::orders::{entry, trace};
 use ichido::app::sweep::report::Found;

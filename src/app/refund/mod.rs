@@ -1,8 +1,12 @@
 //! Gives money back: an operation like any other, taken under a lease, asked about before it is sent again.
 
+mod asking;
+
 use crate::app::App;
 use crate::app::charge::lease::Lease;
 use crate::app::error::AppError;
+use crate::app::persist::persist;
+use crate::app::refund::asking::Asking;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::operations::{Move, NewOperation, OperationId, OperationRow};
@@ -14,10 +18,9 @@ use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::operation::{self, OperationEvent, OperationState, exhausted};
 use crate::domain::question::{Question, question};
 use crate::gateway::outcome::reason;
-use crate::gateway::{FindRefundRequest, Gateway, Lookup, Outcome, RefundRequest};
 use serde_json::json;
 use std::time::Duration as StdDuration;
-use time::{Duration, OffsetDateTime};
+use time::OffsetDateTime;
 use uuid::Uuid;
 
 /// How long a refund is tried before a person looks at it.
@@ -118,98 +121,17 @@ async fn load(app: &App, id: &OperationId, lease: Lease) -> Result<Option<Taken>
     // The same call only shows again what is stored under its key: an old server error, or how the refund stood then.
     let told_all = operation.last_outcome.as_deref() == Some(reason::SERVER_ERROR_STORED)
         || operation.external_reference.is_some();
-    let in_time = lease.outlasts_a_call(&app.payments);
-    let way = question(operation.first_sent_at, now, false, operation.look_only, !told_all && in_time);
+    let way = question(operation.first_sent_at, now, false, operation.look_only, !told_all);
     let way = (!exhausted(&operation.facts, now, &app.payments.policy)).then_some(way);
     let reference = payment.reference.clone();
     let sends = way == Some(Question::SendAgain) && reference.is_some();
-    if operation.lease_token != Some(lease.token) || (sends && !tx.mark_sent(id, lease.token).await?) {
+    if operation.lease_token != Some(lease.token) || (sends && !tx.mark_sent(id, lease.token, None).await?) {
         tx.rollback().await;
         return Ok(None);
     }
     tx.commit().await?;
     let amount = operation.amount.unwrap_or(payment.amount);
     Ok(Some(Taken { lease, payment, operation, amount, reference, way, now }))
-}
-
-struct Asking<'a> {
-    app: &'a App,
-    gateway: &'a dyn Gateway,
-    id: &'a OperationId,
-    taken: &'a Taken,
-    reference: &'a str,
-}
-
-impl Asking<'_> {
-    async fn ask(&self, way: Question) -> Found {
-        if way != Question::SendAgain {
-            return self.look_up().await;
-        }
-        let sent_before = self.taken.operation.first_sent_at.is_some();
-        let request = RefundRequest {
-            key: self.taken.operation.operation_key.clone(),
-            org_id: self.id.org_id,
-            order_id: self.id.order_id,
-            reference: self.reference.to_owned(),
-            amount: self.taken.amount,
-            currency: self.taken.payment.currency.clone(),
-            sent_before,
-        };
-        let found = heard(self.gateway.refund(request).await, sent_before);
-        // The key cannot tell more (it is in use, or a server error is stored under it); the refund itself may.
-        let told_nothing = matches!(found.event, OperationEvent::NoAnswer { .. });
-        if told_nothing && sent_before && self.taken.lease.outlasts_a_call(&self.app.payments) {
-            let looked = self.look_up().await;
-            let knows_more = matches!(looked.event, OperationEvent::Happened | OperationEvent::InProgressThere);
-            return if knows_more { looked } else { found };
-        }
-        found
-    }
-
-    async fn look_up(&self) -> Found {
-        let operation = &self.taken.operation;
-        let request = FindRefundRequest {
-            key: operation.operation_key.clone(),
-            reference: self.reference.to_owned(),
-            amount: self.taken.amount,
-            currency: self.taken.payment.currency.clone(),
-            // A sending is noted before it is made, and made while the lease lasts.
-            last_sent_at: operation.last_sent_at.unwrap_or(operation.created_at) + self.app.payments.lease,
-            now: self.taken.now,
-        };
-        match self.gateway.find_refund(request).await {
-            Lookup::Found(outcome) => heard(outcome, true),
-            Lookup::NotFound => Found::of(OperationEvent::Conflict, "not_found"),
-            Lookup::Unknown { reason, retry_after } => {
-                Found::of(OperationEvent::NoAnswer { asked: true, after: wait(retry_after) }, reason)
-            }
-        }
-    }
-}
-
-fn wait(after: Option<StdDuration>) -> Option<Duration> {
-    after.and_then(|wait| Duration::try_from(wait).ok())
-}
-
-fn heard(outcome: Outcome, asked: bool) -> Found {
-    match outcome {
-        Outcome::Succeeded { reference, .. } => {
-            Found { reference: Some(reference), ..Found::of(OperationEvent::Happened, "succeeded") }
-        }
-        Outcome::Processing { status, reference } => {
-            Found { reference: Some(reference), ..Found::of(OperationEvent::InProgressThere, status) }
-        }
-        // Money that is owed and refused is for a person, not the end of the matter.
-        Outcome::Declined { .. } => Found::of(OperationEvent::Conflict, "declined"),
-        Outcome::Refused { .. } => Found::of(OperationEvent::Conflict, "refused"),
-        Outcome::Conflict { reason, .. } => Found::of(OperationEvent::Conflict, reason),
-        Outcome::NotSent { reason, retry_after } => {
-            Found::of(OperationEvent::NotSent { after: wait(retry_after) }, reason)
-        }
-        Outcome::Unknown { reason, retry_after } => {
-            Found::of(OperationEvent::NoAnswer { asked, after: wait(retry_after) }, reason)
-        }
-    }
 }
 
 pub(in crate::app) async fn record(
@@ -219,8 +141,20 @@ pub(in crate::app) async fn record(
     found: &Found,
     (asked, actor): (bool, &str),
 ) -> Result<(), AppError> {
+    persist(id.order_id, || try_record(app, id, token, found, (asked, actor))).await?;
+    app.metrics.effect("refund", found.outcome);
+    Ok(())
+}
+
+async fn try_record(
+    app: &App,
+    id: &OperationId,
+    token: Uuid,
+    found: &Found,
+    (asked, actor): (bool, &str),
+) -> Result<(), DbError> {
     let tx = app.db.begin(Deadline::of_request()).await?;
-    let (order, payment, operation) = lock(&tx, id).await?.ok_or(AppError::Internal)?;
+    let (order, payment, operation) = lock(&tx, id).await?.ok_or(DbError::Decode { column: "fact" })?;
     let step = operation::next(&operation.facts, found.event, order.now, &app.payments.policy, rand::random());
     let holds = operation.lease_token == Some(token) || found.event == OperationEvent::Happened;
     let (Ok(step), true) = (step, holds) else {
@@ -254,9 +188,7 @@ pub(in crate::app) async fn record(
     });
     let what = if asked { "operation_asked" } else { "operation_attempted" };
     tx.journal((id.org_id, id.order_id), actor, what, &details).await?;
-    tx.commit().await?;
-    app.metrics.effect("refund", found.outcome);
-    Ok(())
+    tx.commit().await
 }
 
 /// Books what was given back, and closes the case that asked for it.
