@@ -42,7 +42,7 @@ pub(super) async fn carry_out(
         let moved = Move { fresh_start: Some(time), ..Move::to(step, asked.decision.as_str()) };
         tx.move_operation(id, operation, &moved).await?;
         if step.state == OperationState::Done {
-            book_refund(tx, id, operation).await?;
+            book_refund(tx, id).await?;
         } else {
             tx.restrict(id, asked.decision == Decision::StartNew, asked.decision == Decision::AskAgain).await?;
         }
@@ -60,10 +60,10 @@ async fn give_second_success_back(tx: &Tx, id: &OperationId) -> Result<(), DbErr
     }
 }
 
-async fn book_refund(tx: &Tx, id: &OperationId, operation: &OperationRow) -> Result<(), DbError> {
+async fn book_refund(tx: &Tx, id: &OperationId) -> Result<(), DbError> {
     let attempt = id.fact.parse().unwrap_or_default();
     match tx.lock_payment(id.org_id, id.order_id, attempt).await? {
-        Some((payment, _)) => give_back(tx, id, &payment, operation).await,
+        Some((payment, _)) => give_back(tx, id, &payment).await,
         None => Ok(()),
     }
 }

@@ -3,7 +3,9 @@
 use crate::app::App;
 use crate::app::error::AppError;
 use crate::app::gateways::GATEWAY_PURPOSE;
+use crate::app::inbox::endpoints::open_secret;
 use crate::db::deadline::Deadline;
+use crate::db::inbox::endpoints::StoredSecret;
 use crate::domain::sealed::{Place, open};
 
 /// How many secrets are stored, and how many of them this process cannot open.
@@ -26,6 +28,12 @@ pub async fn check_secrets(app: &App, deadline: Deadline) -> Result<Secrets, App
         let place = Place { org_id: *org_id, purpose: GATEWAY_PURPOSE };
         app.payments.sealing_key.as_deref().is_some_and(|key| open(key, place, secret).is_ok())
     };
-    let open = sealed.iter().filter(opens).count();
-    Ok(Secrets { stored: sealed.len(), closed: sealed.len() - open })
+    let webhooks = app.db.sealed_webhook_secrets(deadline).await?;
+    let stored = sealed.len() + webhooks.len();
+    let open = sealed.iter().filter(opens).count() + webhooks.iter().filter(|each| opens_webhook(app, each)).count();
+    Ok(Secrets { stored, closed: stored - open })
+}
+
+fn opens_webhook(app: &App, stored: &StoredSecret) -> bool {
+    open_secret(app, stored.org_id, stored.endpoint_id, &stored.secret).is_some()
 }

@@ -63,15 +63,18 @@ async fn decide(
         tx.rollback().await;
         return Ok(Tried::Refused(AppError::NotFound));
     };
-    let order = tx.lock_order(org_id, case.order_id).await?.ok_or(DbError::Decode { column: "order_id" })?;
+    // A notification may be about an order that never came.
+    let order = tx.lock_order(org_id, case.order_id).await?;
     let case = tx.case(org_id, case_id).await?.ok_or(DbError::Decode { column: "case_id" })?;
     let Some(won) = tx.claim(org_id, case.order_id, None, &keyed.claim()).await? else {
         tx.rollback().await;
         return Ok(Tried::Taken);
     };
     let id = OperationId { org_id, order_id: case.order_id, kind: case.kind.clone(), fact: case.fact.clone() };
-    let operation = tx.lock_operation(&id).await?.ok_or(DbError::Decode { column: "fact" })?;
-    if let Some(error) = refused(&tx, &id, &case, operation.facts.state, asked).await? {
+    let operation = tx.lock_operation(&id).await?;
+    // What is about no effect of ours has no other consequence than that somebody has looked at it.
+    let state = operation.as_ref().map_or(OperationState::Done, |operation| operation.facts.state);
+    if let Some(error) = refused(&tx, &id, &case, state, asked).await? {
         tx.rollback().await;
         return Ok(Tried::Refused(error));
     }
@@ -83,8 +86,13 @@ async fn decide(
     let details = json!({
         "case_id": case_id, "decision": asked.decision.as_str(), "reason": asked.reason, "proof": asked.proof,
     });
-    tx.journal((org_id, case.order_id), decided_by, "case_decided", &details).await?;
-    carry_out(app, &tx, keyed, &id, (&order, &operation), asked).await?;
+    if let Some(order) = &order {
+        tx.journal((org_id, case.order_id), decided_by, "case_decided", &details).await?;
+        match &operation {
+            Some(operation) => carry_out(app, &tx, keyed, &id, (order, operation), asked).await?,
+            None => tx.set_order_status(org_id, case.order_id, order, order.status).await?,
+        }
+    }
     let decided = tx.case(org_id, case_id).await?.ok_or(DbError::Decode { column: "case_id" })?;
     let headers = ReplyHeaders { location: Some(case_view::location(case_id)), ..ReplyHeaders::default() };
     let reply = StoredReply { status: 200, headers, body: case_view::body(&decided) };

@@ -12,10 +12,12 @@ mod payments;
 mod run;
 mod serve;
 mod sim;
+mod webhook_endpoint;
 mod worker;
 
 use crate::app::App;
 use crate::app::error::AppError;
+use crate::app::inbox::endpoints::EndpointError;
 use crate::app::set_gateway::SetGatewayError;
 use crate::clock::Clock;
 use crate::config::{self, ConfigError};
@@ -62,6 +64,9 @@ enum Command {
     /// Set an organisation's payment gateway (needs DATABASE_URL)
     #[command(subcommand)]
     Gateway(gateway::Command),
+    /// Make addresses for notifications, rotate their secrets (needs DATABASE_URL)
+    #[command(subcommand)]
+    WebhookEndpoint(webhook_endpoint::Command),
     /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
     Cleanup(cleanup::Args),
     /// Run the simulated world: a stand-in for Stripe and for partners that counts effects
@@ -101,6 +106,9 @@ pub enum CliError {
     /// A gateway's settings that cannot be used.
     #[error(transparent)]
     Gateway(#[from] SetGatewayError),
+    /// A webhook endpoint that was not made or changed.
+    #[error(transparent)]
+    WebhookEndpoint(#[from] EndpointError),
     /// `check` found something wrong, and has said what.
     #[error("{0} of the checks failed")]
     ChecksFailed(usize),
@@ -134,6 +142,7 @@ impl Command {
             Self::Org(command) => org::run(command).await,
             Self::Key(command) => key::run(command).await,
             Self::Gateway(command) => gateway::run(command).await,
+            Self::WebhookEndpoint(command) => webhook_endpoint::run(command).await,
             Self::Cleanup(args) => cleanup::run(args).await,
             Self::Sim(args) => sim::run(args).await,
         }
@@ -148,6 +157,7 @@ impl Command {
             Self::Org(command) => command.json(),
             Self::Key(command) => command.json(),
             Self::Gateway(command) => command.json(),
+            Self::WebhookEndpoint(command) => command.json(),
             Self::Cleanup(args) => args.output.json,
         }
     }

@@ -40,6 +40,7 @@ migrations! {
     1 = "0001_orgs_and_api_keys",
     2 = "0002_idempotency_keys_and_orders",
     3 = "0003_payments_and_operations",
+    4 = "0004_inbox",
 }
 
 /// How a database's schema stands to this program.
