@@ -141,7 +141,7 @@ impl Applying<'_> {
                     Some(payment) => books::apply(self, payment).await?,
                     None => Outcome::plain(EventOutcome::Ignored),
                 },
-                Verdict::Same => Outcome::plain(EventOutcome::SameFact),
+                Verdict::Same => self.same(attempt).await?,
                 Verdict::Stale => Outcome::plain(EventOutcome::Stale),
                 Verdict::Ignore => Outcome::of(EventOutcome::Ignored, "no_payment"),
                 Verdict::Wait if !self.event.overdue => Outcome::of(EventOutcome::Parked, "not_paid_yet"),
@@ -153,8 +153,26 @@ impl Applying<'_> {
         if !waits(outcome.outcome) {
             self.note(&outcome).await?;
         }
-        let followers = if effect.is_some() { self.followers().await? } else { Vec::new() };
+        let followers = if effect.is_some() || outcome.reason == Some("reference_learnt") {
+            self.followers().await?
+        } else {
+            Vec::new()
+        };
         Ok((followers, effect))
+    }
+
+    /// Nothing new, but perhaps the payment's name: what goes back of it is told by that.
+    async fn same(&self, attempt: Option<&PaymentRow>) -> Result<Outcome, DbError> {
+        let reference = self.event.fact.reference.as_deref();
+        match attempt {
+            Some(payment) if payment.reference.is_none() && self.event.fact.what == What::Succeeded => {
+                let place = (self.id.org_id, self.order_id, payment.attempt);
+                self.tx.settle_payment(place, payment.state, reference, None, true).await?;
+                self.show().await?;
+                Ok(Outcome::of(EventOutcome::Applied, "reference_learnt"))
+            }
+            _ => Ok(Outcome::plain(EventOutcome::SameFact)),
+        }
     }
 
     /// The attempt that the fact is about: by the payment's name, else by the number that we wrote into its metadata, as long

@@ -139,9 +139,9 @@ mod tests {
         let ok = told("re_1", "succeeded", 2, 1);
         assert_eq!(refunded(&[], &[ok.clone(), failed.clone()], &[], 100), 0);
         assert_eq!(refunded(&[], &[failed.clone(), ok.clone()], &[total(2, 1)], 100), 0);
-        assert_eq!(refunded(&[], &[failed.clone()], &[total(5, 1)], 100), 3);
+        assert_eq!(refunded(&[], std::slice::from_ref(&failed), &[total(5, 1)], 100), 3);
         // Told after it had failed: it is not in it.
-        assert_eq!(refunded(&[], &[failed.clone()], &[total(5, 9)], 100), 5);
+        assert_eq!(refunded(&[], std::slice::from_ref(&failed), &[total(5, 9)], 100), 5);
         assert_eq!(refunded(&[own("k", Some("re_1"), 2)], &[failed], &[], 100), 0);
     }
 }

@@ -4,12 +4,13 @@ use crate::support::app::{Answer, TestApp, TestOrg};
 use crate::support::wait::until;
 use ichido::app::inbox::endpoints::{NewSecret, add_secret, create_endpoint};
 use ichido::app::inbox::rematch::apply_waiting;
+use ichido::clock::Clock;
 use ichido::db::deadline::Deadline;
 use ichido::sim::signature::stripe_signature;
 use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use uuid::Uuid;
 
 /// What the endpoints of the tests are signed with.
@@ -17,7 +18,7 @@ pub const SECRET: &str = "whsec_canary_one";
 
 /// Seconds since 1970.
 pub fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs().cast_signed()
+    Clock::System.now().unix_timestamp()
 }
 
 /// A secret with its name.

@@ -167,6 +167,22 @@ async fn a_failure_that_is_told_while_nobody_knows_settles_the_attempt() {
     assert_eq!(app.order(&first.id()).await["status"], "confirmed");
 }
 
+/// A person said that it was paid, and could not say by which payment.
+#[tokio::test]
+async fn the_name_of_a_payment_is_learnt_from_what_is_the_same_otherwise() {
+    let (app, _world) = start().await;
+    let endpoint = Endpoint::of(&app).await;
+    let paid = app.post("k", &paid_body("pm_card_visa")).await.json();
+    let id = paid["id"].as_str().unwrap();
+    app.sql().await.execute("UPDATE payments SET gateway_reference = NULL", &[]).await.unwrap();
+    let refund = crate::inbox::endpoint::refund("re_1", "pi_learnt", 400, "succeeded");
+    assert_eq!(endpoint.tell(&app, &event("refund.created", &refund)).await, "parked");
+    endpoint.tell_and_apply(&app, &event("payment_intent.succeeded", &of_attempt("pi_learnt", id, 2400, 1))).await;
+    until("both are applied", Duration::from_secs(10), || async { app.order(id).await["amount_refunded"] == 400 })
+        .await;
+    assert_eq!(app.order(id).await["payment"]["gateway_reference"], "pi_learnt");
+}
+
 #[tokio::test]
 async fn our_own_refund_is_told_by_its_key_and_counted_once() {
     for early in [true, false] {
