@@ -21,6 +21,8 @@ CREATE TABLE event_aliases (
     provider text NOT NULL,
     notification_id text NOT NULL,
     fact_key text NOT NULL,
+    named_order_id uuid,
+    attempt integer,
     created_at timestamp with time zone NOT NULL DEFAULT now(),
     CONSTRAINT event_aliases_pkey PRIMARY KEY (org_id, provider, notification_id, fact_key)
 );

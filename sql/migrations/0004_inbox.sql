@@ -113,6 +113,9 @@ CREATE TABLE event_aliases (
     provider        text        NOT NULL,
     notification_id text        NOT NULL,
     fact_key        text        NOT NULL,
+    -- The order and attempt that this one names: the first one may not have named any.
+    named_order_id  uuid,
+    attempt         integer,
     created_at      timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (org_id, provider, notification_id, fact_key)
 );

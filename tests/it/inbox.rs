@@ -7,5 +7,6 @@ mod money;
 mod own_payments;
 mod receiving;
 mod refunds;
+mod storm;
 mod table;
 mod waiting;

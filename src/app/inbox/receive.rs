@@ -75,7 +75,7 @@ pub async fn receive_webhook(app: &App, delivery: &Delivery, deadline: Deadline)
         error => AppError::from(error),
     })?;
     if let Some(id) = filed.to_apply {
-        apply_behind(app, id, filed.classification == Classification::New);
+        apply_behind(app, id, filed.urgent);
     }
     Ok(Received { receipt_id: new.receipt_id, classification: filed.classification })
 }
@@ -111,6 +111,8 @@ struct Filed {
     order_id: Option<OrderId>,
     fact_key: Option<String>,
     to_apply: Option<EventId>,
+    /// Nothing else would come to it soon.
+    urgent: bool,
 }
 
 /// Receipt, event and alias, in one transaction.
@@ -124,7 +126,13 @@ async fn store(
     let tx = app.db.begin(deadline).await?;
     let filed = match &read.fact {
         Some(fact) => file(&tx, new, fact, read.id.as_deref()).await?,
-        None => Filed { classification: Classification::Ignored, order_id: None, fact_key: None, to_apply: None },
+        None => Filed {
+            classification: Classification::Ignored,
+            order_id: None,
+            fact_key: None,
+            to_apply: None,
+            urgent: false,
+        },
     };
     let accepted = Accepted {
         secret_label: verified.label.as_deref(),
@@ -167,25 +175,27 @@ async fn file(tx: &Tx, receipt: &NewReceipt<'_>, fact: &Fact, notification_id: O
         }
     }
     if let Some(notification_id) = notification_id {
-        tx.add_alias(&id, notification_id).await?;
+        tx.add_alias(&id, notification_id, fact).await?;
     }
     let order_id = known.as_ref().and_then(|it| it.order_id).or(found);
+    let found_at_last = known.as_ref().is_some_and(|it| it.outcome == EventOutcome::Parked) && found.is_some();
     let classification = match known {
         None if found.is_some() => Classification::New,
         None => Classification::Parked,
-        Some(known) if known.outcome == EventOutcome::Parked && found.is_some() => Classification::Resumable,
+        Some(_) if found_at_last => Classification::Resumable,
         Some(known) => classify_again(known.outcome, known.unfinished),
     };
+    let urgent = found_at_last || classification == Classification::New;
     let applies = matches!(classification, Classification::New | Classification::Resumable);
-    Ok(Filed { classification, order_id, fact_key: Some(id.fact_key.clone()), to_apply: applies.then_some(id) })
+    Ok(Filed { classification, order_id, fact_key: Some(id.fact_key.clone()), to_apply: applies.then_some(id), urgent })
 }
 
 /// Applies a fact behind the answer. A repeated one only if there is room: the worker comes to it anyway.
-fn apply_behind(app: &App, id: EventId, is_new: bool) {
+fn apply_behind(app: &App, id: EventId, urgent: bool) {
     let work = app.clone();
     drop(app.detached(async move {
         let room = Arc::clone(&work.applying);
-        let permit = if is_new { room.acquire_owned().await.ok() } else { room.try_acquire_owned().ok() };
+        let permit = if urgent { room.acquire_owned().await.ok() } else { room.try_acquire_owned().ok() };
         if permit.is_none() {
             return;
         }

@@ -127,13 +127,15 @@ impl Tx {
         Ok(self.row(&sql::EVENT_ADD, &params).await?.is_some())
     }
 
-    /// Notes one more notification that told of a fact.
+    /// Notes one more notification that told of a fact, and which order and attempt that one names.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn add_alias(&self, id: &EventId, notification_id: &str) -> Result<(), DbError> {
-        let params: [&(dyn ToSql + Sync); 4] = [&id.org_id.0, &id.provider, &notification_id, &id.fact_key];
+    pub async fn add_alias(&self, id: &EventId, notification_id: &str, fact: &Fact) -> Result<(), DbError> {
+        let named = fact.order_id.map(|id| id.0);
+        let params: [&(dyn ToSql + Sync); 6] =
+            [&id.org_id.0, &id.provider, &notification_id, &id.fact_key, &named, &fact.attempt];
         self.execute(&sql::EVENT_ALIAS_ADD, &params).await.map(|_| ())
     }
 
@@ -147,7 +149,7 @@ impl Tx {
         row.map(|row| {
             Ok(KnownEvent {
                 reference: column(&row, "reference")?,
-                named_order_id: column::<Option<Uuid>>(&row, "named_order_id")?.map(OrderId),
+                named_order_id: named(&row, "named_order_id")?.or(named(&row, "named_by_another")?),
                 amount: column(&row, "amount")?,
                 currency: column(&row, "currency")?,
                 order_id: column::<Option<Uuid>>(&row, "order_id")?.map(OrderId),
@@ -184,7 +186,14 @@ impl Tx {
     /// [`DbError`].
     pub async fn lock_event(&self, id: &EventId) -> Result<Option<EventRow>, DbError> {
         let row = self.row(&sql::EVENT_LOCK, &[&id.org_id.0, &id.provider, &id.fact_key]).await?;
-        row.map(|row| event_of(&row, id.fact_key.clone())).transpose()
+        let Some(row) = row else { return Ok(None) };
+        let mut event = event_of(&row, id.fact_key.clone())?;
+        // The notification that came first may not have named what another one does.
+        if event.fact.order_id.is_none() {
+            event.fact.order_id = named(&row, "named_by_another")?;
+            event.fact.attempt = column(&row, "attempt_by_another")?;
+        }
+        Ok(Some(event))
     }
 
     /// Locks every fact about one payment; the payment's order comes first.
@@ -253,6 +262,10 @@ impl Db {
         let rows = self.rows(&sql::EVENT_ORGS_WITH_DUE, &[], deadline).await?;
         rows.iter().map(|row| column(row, "org_id").map(OrgId)).collect()
     }
+}
+
+fn named(row: &Row, name: &'static str) -> Result<Option<OrderId>, DbError> {
+    column::<Option<Uuid>>(row, name).map(|id| id.map(OrderId))
 }
 
 fn event_of(row: &Row, key: String) -> Result<EventRow, DbError> {

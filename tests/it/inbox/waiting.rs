@@ -1,6 +1,8 @@
 //! What comes before its order, and what was committed and not applied.
 
-use crate::inbox::endpoint::{Endpoint, cases, charge, count, event, intent, of_attempt, outcome, refund, rematch};
+use crate::inbox::endpoint::{
+    Endpoint, cases, charge, count, event, intent, of_attempt, outcome, outcomes, refund, rematch,
+};
 use crate::support::app::{TestApp, new_org, order_body};
 use crate::support::payments::{paid_body, start};
 use ichido::app::inbox::rematch::apply_waiting;
@@ -55,6 +57,19 @@ async fn a_payments_name_that_is_learnt_later_is_found_by_the_worker() {
     app.sql().await.execute("UPDATE payments SET gateway_reference = $1", &[&reference]).await.unwrap();
     rematch(&app).await;
     assert_eq!(app.order(paid["id"].as_str().unwrap()).await["amount_refunded"], 400);
+}
+
+/// The charge's notification comes first and names no order; the intent's, of the same fact, does.
+#[tokio::test]
+async fn any_notification_of_a_fact_may_name_the_order() {
+    let (app, _world) = start().await;
+    let endpoint = Endpoint::of(&app).await;
+    let id = app.post("k", &order_body()).await.id();
+    assert_eq!(endpoint.tell(&app, &event("charge.succeeded", &charge("ch_1", "pi_1", 2400, 0))).await, "parked");
+    let named = event("payment_intent.succeeded", &intent("pi_1", &id, 2400));
+    assert_eq!(endpoint.tell(&app, &named).await, "resumable");
+    rematch(&app).await;
+    assert_eq!((app.order(&id).await["status"].as_str(), outcomes(&app).await.len()), (Some("confirmed"), 1));
 }
 
 #[tokio::test]

@@ -241,9 +241,9 @@ async fn a_delivery_and_the_lists_of_the_inbox_read_what_they_give() {
     let order_id = "'00000000-0000-0000-0000-000000000008'";
     let cases = [
         (&sql::WEBHOOK_ENDPOINT_FIND, order_id.to_owned(), 2.0),
-        (&sql::EVENT_FIND, "1, 'stripe', 'pi:8'".to_owned(), 2.0),
+        (&sql::EVENT_FIND, "1, 'stripe', 'pi:8'".to_owned(), 3.0),
         (&sql::EVENT_ORDER_OF, format!("1, 'stripe', {order_id}, 'pi_8'"), 2.0),
-        (&sql::EVENT_LOCK, "1, 'stripe', 'pi:8'".to_owned(), 1.0),
+        (&sql::EVENT_LOCK, "1, 'stripe', 'pi:8'".to_owned(), 3.0),
         (&sql::EVENT_OF_PAYMENT, "1, 'stripe', 'pi_8'".to_owned(), 1.0),
         (&sql::EVENT_ORGS_WITH_DUE, String::new(), 2.0),
         (&sql::EVENT_DUE, "1, 8".to_owned(), 8.0),
