@@ -16,6 +16,48 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_by_key_id ON api_keys USING btree (key_id);
 
+CREATE TABLE event_aliases (
+    org_id bigint NOT NULL,
+    provider text NOT NULL,
+    notification_id text NOT NULL,
+    fact_key text NOT NULL,
+    named_order_id uuid,
+    attempt integer,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT event_aliases_pkey PRIMARY KEY (org_id, provider, notification_id, fact_key)
+);
+CREATE INDEX event_aliases_by_fact ON event_aliases USING btree (org_id, provider, fact_key);
+
+CREATE TABLE events (
+    org_id bigint NOT NULL,
+    provider text NOT NULL,
+    fact_key text NOT NULL,
+    event_id uuid NOT NULL,
+    what text NOT NULL,
+    reference text,
+    amount bigint,
+    currency text,
+    provider_time timestamp with time zone,
+    fact jsonb NOT NULL,
+    named_order_id uuid,
+    order_id uuid,
+    outcome text NOT NULL,
+    reason text,
+    deadline timestamp with time zone NOT NULL,
+    attempts integer NOT NULL DEFAULT 0,
+    next_attempt_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT events_pkey PRIMARY KEY (org_id, provider, fact_key),
+    CONSTRAINT events_outcome_check CHECK (outcome = ANY (ARRAY['pending'::text, 'applied'::text, 'same_fact'::text, 'stale'::text, 'parked'::text, 'conflict'::text, 'ignored'::text])),
+    CONSTRAINT events_waiting_has_time CHECK ((outcome = ANY (ARRAY['pending'::text, 'parked'::text])) = (next_attempt_at IS NOT NULL)),
+    CONSTRAINT events_what_check CHECK (what = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text, 'processing'::text, 'refund'::text, 'refunded_total'::text, 'dispute'::text]))
+);
+CREATE UNIQUE INDEX events_by_id ON events USING btree (org_id, event_id);
+CREATE INDEX events_by_order ON events USING btree (org_id, order_id, event_id) WHERE (order_id IS NOT NULL);
+CREATE INDEX events_by_reference ON events USING btree (org_id, provider, reference) WHERE (reference IS NOT NULL);
+CREATE INDEX events_due ON events USING btree (org_id, next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+
 CREATE TABLE gateways (
     org_id bigint NOT NULL,
     provider text NOT NULL,
@@ -167,6 +209,35 @@ CREATE TABLE payments (
 CREATE UNIQUE INDEX payments_by_reference ON payments USING btree (org_id, provider, gateway_reference) WHERE (gateway_reference IS NOT NULL);
 CREATE INDEX payments_by_time ON payments USING btree (org_id, created_at, order_id, attempt);
 
+CREATE TABLE receipts (
+    org_id bigint NOT NULL,
+    receipt_id uuid NOT NULL,
+    arrival bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    endpoint_id uuid NOT NULL,
+    provider text NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    signature text NOT NULL,
+    secret_label text,
+    skew_seconds bigint,
+    body bytea,
+    body_bytes integer NOT NULL,
+    reply_status smallint NOT NULL,
+    classification text,
+    notification_id text,
+    type text,
+    object_id text,
+    fact_key text,
+    order_id uuid,
+    CONSTRAINT receipts_pkey PRIMARY KEY (org_id, receipt_id),
+    CONSTRAINT receipts_accepted_is_classified CHECK ((signature = 'valid'::text) = (classification IS NOT NULL)),
+    CONSTRAINT receipts_body_bytes_check CHECK (body_bytes >= 0),
+    CONSTRAINT receipts_classification_check CHECK (classification = ANY (ARRAY['new'::text, 'already_done'::text, 'resumable'::text, 'needs_reconciliation'::text, 'parked'::text, 'ignored'::text])),
+    CONSTRAINT receipts_signature_check CHECK (signature = ANY (ARRAY['valid'::text, 'no_secret'::text, 'no_header'::text, 'malformed'::text, 'mismatch'::text, 'out_of_tolerance'::text]))
+);
+CREATE INDEX receipts_by_notification ON receipts USING btree (org_id, notification_id, receipt_id) WHERE (notification_id IS NOT NULL);
+CREATE INDEX receipts_by_order ON receipts USING btree (org_id, order_id, receipt_id) WHERE (order_id IS NOT NULL);
+CREATE INDEX receipts_refused ON receipts USING btree (org_id, endpoint_id, received_at) WHERE (signature <> 'valid'::text);
+
 CREATE TABLE reconciliation_cases (
     org_id bigint NOT NULL,
     case_id uuid NOT NULL,
@@ -220,10 +291,34 @@ CREATE TABLE step_policies (
     CONSTRAINT step_policies_max_attempts_check CHECK (max_attempts > 0)
 );
 
+CREATE TABLE webhook_endpoints (
+    org_id bigint NOT NULL,
+    endpoint_id uuid NOT NULL,
+    provider text NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (org_id, endpoint_id),
+    CONSTRAINT webhook_endpoints_provider_check CHECK (provider = 'stripe'::text)
+);
+CREATE INDEX webhook_endpoints_by_id ON webhook_endpoints USING btree (endpoint_id);
+
+CREATE TABLE webhook_secrets (
+    org_id bigint NOT NULL,
+    endpoint_id uuid NOT NULL,
+    label text NOT NULL,
+    secret_sealed bytea NOT NULL,
+    state text NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    retires_at timestamp with time zone,
+    CONSTRAINT webhook_secrets_pkey PRIMARY KEY (org_id, endpoint_id, label),
+    CONSTRAINT webhook_secrets_retiring_has_time CHECK ((state = 'retiring'::text) = (retires_at IS NOT NULL)),
+    CONSTRAINT webhook_secrets_state_check CHECK (state = ANY (ARRAY['active'::text, 'retiring'::text]))
+);
+
 ALTER TABLE api_keys ADD CONSTRAINT api_keys_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(org_id);
 ALTER TABLE gateways ADD CONSTRAINT gateways_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(org_id);
 ALTER TABLE journal ADD CONSTRAINT journal_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
 ALTER TABLE operations ADD CONSTRAINT operations_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
 ALTER TABLE payments ADD CONSTRAINT payments_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
-ALTER TABLE reconciliation_cases ADD CONSTRAINT reconciliation_cases_org_id_order_id_fkey FOREIGN KEY (org_id, order_id) REFERENCES orders(org_id, order_id);
 ALTER TABLE step_policies ADD CONSTRAINT step_policies_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(org_id);
+ALTER TABLE webhook_endpoints ADD CONSTRAINT webhook_endpoints_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(org_id);
+ALTER TABLE webhook_secrets ADD CONSTRAINT webhook_secrets_org_id_endpoint_id_fkey FOREIGN KEY (org_id, endpoint_id) REFERENCES webhook_endpoints(org_id, endpoint_id);

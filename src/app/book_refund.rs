@@ -3,6 +3,7 @@
 
 use crate::app::App;
 use crate::app::error::AppError;
+use crate::app::inbox::recount;
 use crate::app::refund::{Found, REFUND_TIME, record};
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
@@ -81,16 +82,12 @@ pub(in crate::app) async fn book_refund_in(app: &App, tx: &Tx, refund: &OutsideR
     let payment = tx.lock_payment(org_id, order_id, refund.attempt).await?.map(|(payment, _)| payment);
     let payment = payment.filter(|payment| payment.currency == refund.currency && refund.amount > 0);
     let Some(payment) = payment else { return Ok(Booked::Contradicts) };
-    let missing = refund.amount.min(refund.total - payment.refunded);
-    if missing <= 0 {
-        return Ok(Booked::Before);
-    }
-    if missing > payment.amount - payment.refunded {
+    if refund.amount > payment.amount || refund.total > payment.amount {
         return Ok(Booked::Contradicts);
     }
     let id = OperationId { org_id, order_id, kind: "refund".to_owned(), fact: refund.reference.to_owned() };
     // Never sent: it names the row, as every row has to be named.
-    let operation_key = format!("made-there-{}", refund.reference);
+    let operation_key = format!("made-there-{}-{}", refund.attempt, refund.reference);
     let new = NewOperation {
         state: OperationState::Ready,
         operation_key: &operation_key,
@@ -106,18 +103,19 @@ pub(in crate::app) async fn book_refund_in(app: &App, tx: &Tx, refund: &OutsideR
     let Ok(step) = step else { return Ok(Booked::Before) };
     let moved = Move { external_reference: Some(refund.reference), ..Move::to(step, "made_there") };
     tx.move_operation(&id, &asked, &moved).await?;
-    tx.add_refund((org_id, order_id, refund.attempt), missing).await?;
+    // By name, so that it is known the next time; whether it was in some sum before, the recount tells.
+    let changed = recount(tx, (org_id, order_id), &payment).await?;
     tx.close_settled_case(&id).await?;
     tx.set_order_status(org_id, order_id, &order, order.status).await?;
     let after =
         tx.lock_payment(org_id, order_id, refund.attempt).await?.map_or(payment.state, |(after, _)| after.state);
     let details = json!({
-        "kind": id.kind, "fact": id.fact, "amount": refund.amount, "booked": missing, "currency": refund.currency,
+        "kind": id.kind, "fact": id.fact, "amount": refund.amount, "changed": changed, "currency": refund.currency,
         "outcome": "made_there", "gateway_reference": refund.reference,
         "from": null, "to": step.state.as_str(),
         "payment": { "attempt": refund.attempt, "from": payment.state.as_str(), "to": after.as_str() },
         "order": { "from": order.status.as_str(), "to": order.status.as_str() },
     });
     tx.journal((org_id, order_id), refund.actor, "refund_made_there", &details).await?;
-    Ok(Booked::Now)
+    Ok(if changed { Booked::Now } else { Booked::Before })
 }

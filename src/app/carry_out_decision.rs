@@ -66,7 +66,7 @@ pub(super) async fn carry_out(
                     tx.give_up_step(id.org_id, id.order_id, next).await?;
                 }
             }
-            (OperationState::Done, None) => book_refund(tx, id, operation).await?,
+            (OperationState::Done, None) => book_refund(tx, id).await?,
             _ => {
                 let give_up = kind.is_none() && asked.decision == Decision::StartNew;
                 tx.restrict(id, give_up, asked.decision == Decision::AskAgain).await?;
@@ -95,10 +95,10 @@ async fn give_second_success_back(tx: &Tx, id: &OperationId) -> Result<(), DbErr
     }
 }
 
-async fn book_refund(tx: &Tx, id: &OperationId, operation: &OperationRow) -> Result<(), DbError> {
+async fn book_refund(tx: &Tx, id: &OperationId) -> Result<(), DbError> {
     let attempt = id.fact.parse().unwrap_or_default();
     match tx.lock_payment(id.org_id, id.order_id, attempt).await? {
-        Some((payment, _)) => give_back(tx, id, &payment, operation).await,
+        Some((payment, _)) => give_back(tx, id, &payment).await,
         None => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::app::error::AppError;
 use crate::app::gateways::GATEWAY_PURPOSE;
+use crate::app::inbox::endpoints::open_secret;
 use crate::app::steps::partners::partner_purpose;
 use crate::db::deadline::Deadline;
 use crate::domain::sealed::{Place, open};
@@ -32,6 +33,11 @@ pub async fn check_secrets(app: &App, deadline: Deadline) -> Result<Secrets, App
         let opens = app.payments.sealing_key.as_deref().is_some_and(|key| open(key, place, &secret).is_ok());
         stored += 1;
         closed += usize::from(!opens);
+    }
+    for webhook in app.db.sealed_webhook_secrets(deadline).await? {
+        let opened = open_secret(app, webhook.org_id, webhook.endpoint_id, &webhook.secret);
+        stored += 1;
+        closed += usize::from(opened.is_none());
     }
     Ok(Secrets { stored, closed })
 }

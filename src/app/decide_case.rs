@@ -63,7 +63,8 @@ async fn decide(
         tx.rollback().await;
         return Ok(Tried::Refused(AppError::NotFound));
     };
-    let order = tx.lock_order(org_id, case.order_id).await?.ok_or(DbError::Decode { column: "order_id" })?;
+    // A notification may be about an order that never came.
+    let order = tx.lock_order(org_id, case.order_id).await?;
     let case = tx.case(org_id, case_id).await?.ok_or(DbError::Decode { column: "case_id" })?;
     let Some(won) = tx.claim(org_id, case.order_id, None, &keyed.claim()).await? else {
         tx.rollback().await;
@@ -86,10 +87,12 @@ async fn decide(
         "case_id": case_id, "kind": case.kind, "fact": case.fact, "decision": asked.decision.as_str(),
         "reason": asked.reason, "proof": asked.proof, "from": state.map(OperationState::as_str),
     });
-    tx.journal((org_id, case.order_id), decided_by, "case_decided", &details).await?;
-    match &operation {
-        Some(operation) => carry_out(app, &tx, keyed, &id, (&order, operation), asked).await?,
-        None => tx.set_order_status(org_id, case.order_id, &order, order.status).await?,
+    if let Some(order) = &order {
+        tx.journal((org_id, case.order_id), decided_by, "case_decided", &details).await?;
+        match &operation {
+            Some(operation) => carry_out(app, &tx, keyed, &id, (order, operation), asked).await?,
+            None => tx.set_order_status(org_id, case.order_id, order, order.status).await?,
+        }
     }
     let decided = tx.case(org_id, case_id).await?.ok_or(DbError::Decode { column: "case_id" })?;
     let headers = ReplyHeaders { location: Some(case_view::location(case_id)), ..ReplyHeaders::default() };

@@ -56,6 +56,9 @@ pub enum AppError {
     /// The case was decided under another key.
     #[error("the case is resolved")]
     CaseResolved,
+    /// A notification that nobody we know has signed, or not lately.
+    #[error("the signature is not valid")]
+    SignatureInvalid,
     /// There is no such thing in this organisation.
     #[error("not found")]
     NotFound,

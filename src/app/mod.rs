@@ -18,6 +18,7 @@ pub mod create_order;
 pub mod decide_case;
 pub mod error;
 pub mod gateways;
+pub mod inbox;
 pub mod inspect;
 pub mod key_cache;
 pub mod limits;
@@ -42,6 +43,7 @@ use crate::metrics::Metrics;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -63,6 +65,8 @@ pub struct App {
     pub payments: PaymentSettings,
     /// The organisations' gateways.
     pub gateways: Arc<Gateways>,
+    /// Room for applying what a delivery told, right behind it.
+    applying: Arc<Semaphore>,
     draining: Arc<AtomicBool>,
     in_flight: Arc<AtomicUsize>,
     work: TaskTracker,
@@ -89,6 +93,7 @@ impl App {
             limits: Arc::default(),
             payments,
             gateways: Arc::default(),
+            applying: Arc::new(Semaphore::new(inbox::APPLYING)),
             draining: Arc::default(),
             in_flight: Arc::default(),
             work: TaskTracker::new(),

@@ -16,10 +16,12 @@ mod run;
 mod serve;
 mod sim;
 mod step;
+mod webhook_endpoint;
 mod worker;
 
 use crate::app::App;
 use crate::app::error::AppError;
+use crate::app::inbox::endpoints::EndpointError;
 use crate::app::set_gateway::SetGatewayError;
 use crate::clock::Clock;
 use crate::config::{self, ConfigError};
@@ -74,6 +76,9 @@ enum Command {
     Order(order::Command),
     /// Compare an organisation's books with its payment gateway's (needs DATABASE_URL)
     Reconcile(reconcile::Args),
+    /// Make addresses for notifications, rotate their secrets (needs DATABASE_URL)
+    #[command(subcommand)]
+    WebhookEndpoint(webhook_endpoint::Command),
     /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
     Cleanup(cleanup::Args),
     /// Make things go wrong on purpose, on a private stage, and count what really happened
@@ -115,6 +120,9 @@ pub enum CliError {
     /// A gateway's settings that cannot be used.
     #[error(transparent)]
     Gateway(#[from] SetGatewayError),
+    /// A webhook endpoint that was not made or changed.
+    #[error(transparent)]
+    WebhookEndpoint(#[from] EndpointError),
     /// `check` found something wrong, and has said what.
     #[error("{0} of the checks failed")]
     ChecksFailed(usize),
@@ -154,6 +162,7 @@ impl Command {
             Self::Step(command) => step::run(command).await,
             Self::Order(command) => order::run(command).await,
             Self::Reconcile(args) => reconcile::run(args).await,
+            Self::WebhookEndpoint(command) => webhook_endpoint::run(command).await,
             Self::Cleanup(args) => cleanup::run(args).await,
             Self::Rehearse(args) => rehearse::run(args).await,
             Self::Sim(args) => sim::run(args).await,
@@ -172,6 +181,7 @@ impl Command {
             Self::Step(command) => command.json(),
             Self::Order(command) => command.json(),
             Self::Reconcile(args) => args.output.json,
+            Self::WebhookEndpoint(command) => command.json(),
             Self::Cleanup(args) => args.output.json,
             Self::Rehearse(args) => args.output.json,
         }

@@ -42,6 +42,7 @@ migrations! {
     3 = "0003_payments_and_operations",
     4 = "0004_steps",
     5 = "0005_trace",
+    6 = "0006_inbox",
 }
 
 /// How a database's schema stands to this program.

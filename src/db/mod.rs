@@ -12,6 +12,7 @@ pub mod deadline;
 pub mod error;
 pub mod gateways;
 pub mod idempotency_keys;
+pub mod inbox;
 pub mod journal;
 pub mod migrate;
 pub mod operation_list;

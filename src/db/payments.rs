@@ -1,7 +1,7 @@
 //! `sql/query/payments`. All of it under the order's lock.
 
 use crate::db::error::DbError;
-use crate::db::row::{column, one, spelled};
+use crate::db::row::{column, spelled};
 use crate::db::sql;
 use crate::db::tx::Tx;
 use crate::domain::ids::{OrderId, OrgId};
@@ -119,15 +119,6 @@ impl Tx {
         self.execute(&sql::PAYMENT_SETTLE, &params).await.map(|_| ())
     }
 
-    /// Adds what was given back.
-    ///
-    /// # Errors
-    ///
-    /// [`DbError`]; [`DbError::LostRace`] when that is more than was taken.
-    pub async fn add_refund(&self, (org, order, attempt): (OrgId, OrderId, i32), amount: i64) -> Result<(), DbError> {
-        one(self.execute(&sql::PAYMENT_REFUND, &[&org.0, &order.0, &attempt, &amount]).await?)
-    }
-
     /// Locks the attempts of an order that hold money of the customer's.
     ///
     /// # Errors
@@ -162,7 +153,7 @@ impl Tx {
     }
 }
 
-fn payment(row: &Row) -> Result<PaymentRow, DbError> {
+pub(super) fn payment(row: &Row) -> Result<PaymentRow, DbError> {
     Ok(PaymentRow {
         attempt: column(row, "attempt")?,
         reference: column(row, "gateway_reference")?,

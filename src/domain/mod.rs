@@ -13,6 +13,7 @@ pub mod differing;
 pub mod fields;
 pub mod fingerprint;
 pub mod ids;
+pub mod inbox;
 pub mod json;
 pub mod key;
 pub mod masked;

@@ -22,11 +22,21 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 /// `length_required`, `media_type_not_supported`, `encoding_not_supported`, `body_too_large`, `request_timeout`.
 pub async fn read(request: &HttpRequest, payload: web::Payload) -> Result<Vec<u8>, Problem> {
     let headers = request.headers();
+    if !has_unknown_length(headers) && !is_json(headers) {
+        return Err(Problem::new(&MEDIA_TYPE_NOT_SUPPORTED));
+    }
+    read_any(request, payload).await
+}
+
+/// As [`read`], whatever its media type says.
+///
+/// # Errors
+///
+/// `length_required`, `encoding_not_supported`, `body_too_large`, `request_timeout`.
+pub async fn read_any(request: &HttpRequest, payload: web::Payload) -> Result<Vec<u8>, Problem> {
+    let headers = request.headers();
     if has_unknown_length(headers) {
         return Err(Problem::new(&LENGTH_REQUIRED));
-    }
-    if !is_json(headers) {
-        return Err(Problem::new(&MEDIA_TYPE_NOT_SUPPORTED));
     }
     if headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Problem::new(&ENCODING_NOT_SUPPORTED));

@@ -69,6 +69,9 @@ kinds! {
     PAYMENT_NOT_CONFIGURED = "payment_not_configured" 400 "Payment is not configured"
         "This organisation has no payment gateway."
         retryable false executed No safe_new_key false;
+    SIGNATURE_INVALID = "signature_invalid" 400 "The signature is not valid"
+        "No secret of this endpoint has signed these bytes within the last five minutes. Nothing was done."
+        retryable false executed No safe_new_key false;
     UNAUTHENTICATED = "unauthenticated" 401 "Not authenticated"
         "Send the header Authorization: Bearer with a valid API key."
         retryable false executed No safe_new_key false;

@@ -12,6 +12,8 @@ pub mod cors;
 mod docs;
 mod docs_page;
 mod health;
+mod inbox;
+mod inbox_query;
 mod key_header;
 mod keyed;
 mod keys;
@@ -24,6 +26,7 @@ mod orders;
 mod payments;
 mod problem;
 pub mod server;
+mod webhooks;
 
 use crate::app::App;
 use crate::http::kinds::{METHOD_NOT_ALLOWED, NOT_FOUND};
@@ -57,6 +60,10 @@ fn table() -> Vec<Entry> {
         entry("/v1/reconciliation-cases", vec![(Method::GET, get().to(cases::list))]),
         entry("/v1/reconciliation-cases/{case_id}", vec![(Method::GET, get().to(cases::get))]),
         entry("/v1/reconciliation-cases/{case_id}/decisions", vec![(Method::POST, web::post().to(cases::decide))]),
+        entry("/v1/webhooks/{endpoint_id}", vec![(Method::POST, web::post().to(webhooks::receive))]),
+        entry("/v1/receipts", vec![(Method::GET, get().to(inbox::receipts))]),
+        entry("/v1/receipts/{receipt_id}", vec![(Method::GET, get().to(inbox::receipt))]),
+        entry("/v1/events", vec![(Method::GET, get().to(inbox::events))]),
         entry("/v1/idempotency-keys/{idempotency_key}", vec![(Method::GET, get().to(keys::get))]),
         entry("/healthz", vec![(Method::GET, get().to(health::health))]),
         entry("/readyz", vec![(Method::GET, get().to(health::ready))]),

@@ -7,7 +7,7 @@ use crate::domain::reply;
 use crate::http::kinds::{
     CASE_RESOLVED, Executed, IDEMPOTENCY_KEY_REUSED, INTERNAL_ERROR, INVALID_REQUEST, Kind, NOT_FOUND,
     ORDER_REFERENCE_TAKEN, OUTCOME_UNKNOWN, PAYMENT_NOT_CONFIGURED, PAYMENT_NOT_POSSIBLE, RATE_LIMITED,
-    REQUEST_IN_FLIGHT, UNAUTHENTICATED, UNAVAILABLE,
+    REQUEST_IN_FLIGHT, SIGNATURE_INVALID, UNAUTHENTICATED, UNAVAILABLE,
 };
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -188,6 +188,7 @@ impl From<AppError> for Problem {
             AppError::RateLimited { retry_after_seconds } => Self::new(&RATE_LIMITED).retry_after(retry_after_seconds),
             AppError::PaymentNotPossible => Self::new(&PAYMENT_NOT_POSSIBLE),
             AppError::CaseResolved => Self::new(&CASE_RESOLVED),
+            AppError::SignatureInvalid => Self::new(&SIGNATURE_INVALID),
             AppError::NotFound => Self::new(&NOT_FOUND),
             AppError::Unavailable => Self::new(&UNAVAILABLE).retry_after(1),
             AppError::OutcomeUnknown => Self::new(&OUTCOME_UNKNOWN).retry_after(1),

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::app::clean_up::{DEFAULT_BATCH, clean_up};
+use crate::app::inbox::rematch::apply_waiting;
 use crate::app::key_cache::write_last_used;
 use crate::app::recover_due::Recovery;
 use crate::app::sweep::report::{Found, Report};
@@ -27,7 +28,12 @@ const LAST_USED_EVERY: Duration = Duration::from_secs(15);
 
 /// Runs the jobs that some process has to run, until `stop` is cancelled. Any number of processes may.
 pub async fn run(app: App, stop: CancellationToken) {
-    tokio::join!(remove_expired(&app, stop.clone()), sweep_gateways(&app, stop.clone()), settle_due(&app, stop));
+    tokio::join!(
+        remove_expired(&app, stop.clone()),
+        sweep_gateways(&app, stop.clone()),
+        settle_due(&app, stop.clone()),
+        apply_notifications(&app, stop)
+    );
 }
 
 /// Effects in hand are finished in the end: each is bounded by its lease.
@@ -40,6 +46,16 @@ async fn settle_due(app: &App, stop: CancellationToken) {
         }
     }
     recovery.finished().await;
+}
+
+/// What was received and not applied, and what waits for its order.
+async fn apply_notifications(app: &App, stop: CancellationToken) {
+    let mut beat = Beat::new(RECOVER_EVERY, stop);
+    while beat.next().await {
+        if let Err(error) = apply_waiting(app).await {
+            tracing::warn!(%error, "notifications have to wait");
+        }
+    }
 }
 
 async fn remove_expired(app: &App, stop: CancellationToken) {

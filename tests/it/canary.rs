@@ -3,6 +3,7 @@
 mod provoke;
 mod startup;
 
+use crate::inbox::endpoint::SECRET;
 use crate::support::app::{TestOrg, make_org, new_org};
 use crate::support::payments::{GATEWAY_SECRET, SECRET_KEY, World};
 use crate::support::process::{Program, Running};
@@ -155,8 +156,12 @@ impl Watched {
 
     fn assert_clean(&self, text: &str, values_too: bool, what: &str) {
         let tokens = [&self.org.token, &self.limited.token, &self.reader];
-        let secrets =
-            tokens.iter().filter_map(|token| token.rsplit('_').next()).chain([PASSWORD, SECRET_KEY, GATEWAY_SECRET]);
+        let secrets = tokens.iter().filter_map(|token| token.rsplit('_').next()).chain([
+            PASSWORD,
+            SECRET_KEY,
+            GATEWAY_SECRET,
+            SECRET,
+        ]);
         let planted = values_too.then_some(CANARY).into_iter();
         // The contract's own documentation is the one text that may speak of such things.
         for word in secrets.chain(planted).chain(TRACES_OF_SQL) {

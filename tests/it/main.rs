@@ -15,6 +15,7 @@ mod gateway;
 mod house_rules;
 mod idempotency;
 mod in_flight;
+mod inbox;
 mod key_lookup;
 mod key_syntax;
 mod machines;

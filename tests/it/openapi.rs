@@ -41,6 +41,11 @@ impl Operation {
         !security.as_array().unwrap().is_empty()
     }
 
+    /// Whether a signature stands in the place of an API key.
+    pub fn is_signed(&self) -> bool {
+        self.route.starts_with("/v1/webhooks/")
+    }
+
     /// The scope that it needs.
     pub fn scope(&self) -> Option<&'static str> {
         self.definition["x-required-scope"].as_str()

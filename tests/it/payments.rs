@@ -6,4 +6,4 @@ mod deciding;
 mod flow;
 mod late;
 mod races;
-mod unknown;
+pub mod unknown;

@@ -2,6 +2,7 @@
 
 mod one_org;
 mod plans;
+mod plans_of_inbox;
 
 use crate::house_rules::source::files;
 use crate::support::postgres;

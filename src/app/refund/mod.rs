@@ -5,6 +5,7 @@ mod asking;
 use crate::app::App;
 use crate::app::charge::lease::Lease;
 use crate::app::error::AppError;
+use crate::app::inbox::recount;
 use crate::app::persist::persist;
 use crate::app::refund::asking::Asking;
 use crate::db::deadline::Deadline;
@@ -169,7 +170,7 @@ async fn try_record(
     };
     tx.move_operation(id, &operation, &moved).await?;
     if step.state == OperationState::Done {
-        give_back(&tx, id, &payment, &operation).await?;
+        give_back(&tx, id, &payment).await?;
     }
     if step.state == OperationState::NeedsReconciliation {
         tx.open_case(id, Uuid::now_v7(), &case(found.outcome, &payment, &operation)).await?;
@@ -191,15 +192,10 @@ async fn try_record(
     tx.commit().await
 }
 
-/// Books what was given back, and closes the case that asked for it.
-pub(in crate::app) async fn give_back(
-    tx: &Tx,
-    id: &OperationId,
-    payment: &PaymentRow,
-    operation: &OperationRow,
-) -> Result<(), DbError> {
-    let amount = operation.amount.unwrap_or(payment.amount);
-    tx.add_refund((id.org_id, id.order_id, attempt(id)), amount).await?;
+/// Books what was given back, once its operation is done, and closes the case that asked for it. A notification may have told
+/// of it before, so it is not simply added.
+pub(in crate::app) async fn give_back(tx: &Tx, id: &OperationId, payment: &PaymentRow) -> Result<(), DbError> {
+    recount(tx, (id.org_id, id.order_id), payment).await?;
     tx.close_settled_case(id).await
 }
 

@@ -56,7 +56,7 @@ fn shows_every_operation_with_its_parameters_and_statuses() {
     let root = root();
     let spec = Spec::new(&root).unwrap();
     let page = page();
-    assert_eq!(spec.operations.len(), 18);
+    assert_eq!(spec.operations.len(), 22);
     for operation in &spec.operations {
         let start = page.find(&format!("<h3 id=\"{}\">", operation.id)).unwrap();
         let section = page[start..].split("</section>").next().unwrap();

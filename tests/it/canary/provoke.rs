@@ -1,11 +1,15 @@
 //! Every kind of problem once, with canaries in everything that is sent.
 
 use super::{CANARY, Watched};
+use crate::inbox::endpoint::{SECRET, event, named, now};
 use crate::support::proxy::{At, Fault, Mode};
 use crate::support::raw::{Raw, RawAnswer};
 use crate::support::wait::until;
 use crate::support::{payments, postgres};
+use ichido::app::inbox::endpoints::create_endpoint;
 use ichido::clock::Clock;
+use ichido::db::deadline::Deadline;
+use ichido::sim::signature::stripe_signature;
 use reqwest::Method;
 use rustix::process::Signal;
 use serde_json::json;
@@ -106,6 +110,24 @@ async fn payments(watched: &mut Watched) {
     app.db.close();
 }
 
+/// What a provider, or somebody who says so, can send.
+async fn notifications(watched: &mut Watched) {
+    let app = ichido::startup::app(&watched.direct, 1, Clock::System, payments::settings()).unwrap();
+    let new = named(CANARY, SECRET);
+    let id = create_endpoint(&app, watched.org.id, &new, Deadline::of_request()).await.unwrap();
+    let object =
+        json!({ "id": CANARY, "amount_received": 1, "currency": CANARY, "metadata": { "ichido_order_id": CANARY } });
+    let event = event("payment_intent.succeeded", &object).to_string();
+    for (body, secret, status) in [(event.as_str(), SECRET, 200), (&event, CANARY, 400), (CANARY, SECRET, 200)] {
+        let signature = stripe_signature(secret.as_bytes(), now(), body.as_bytes());
+        let request = watched.client.post(format!("{}/v1/webhooks/{id}", watched.base));
+        let request = request.header("Stripe-Signature", signature).body(body.to_owned());
+        let response = request.send().await.unwrap();
+        assert_eq!(watched.look_at(response).await, status);
+    }
+    app.db.close();
+}
+
 /// A request by hand whose body begins like this and has no end.
 async fn endless(watched: &Watched, lines: &str, body: &str) -> Raw {
     let mut raw = Raw::connect(&watched.base).await;
@@ -175,6 +197,7 @@ async fn no_answer_and_no_log_line_holds_a_secret_a_value_or_sql() {
     })
     .await;
     payments(&mut watched).await;
+    notifications(&mut watched).await;
     for path in ["/metrics", "/readyz", "/v1/orders", &format!("/v1/idempotency-keys/{CANARY}-K")] {
         let status = watched.call(Method::GET, path).await;
         assert_eq!(status, 200, "{path}");

@@ -26,6 +26,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "db::migrate::SchemaState",
             "db::cases::CaseFilter",
             "db::orders::OrderFilter",
+            "db::inbox::event_list::EventFilter",
+            "db::inbox::receipts::ReceiptFilter",
         ],
     ),
     ("worker", &["app"]),

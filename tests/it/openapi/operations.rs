@@ -1,9 +1,11 @@
 //! Every operation does what its document shows, really sent.
 
+use crate::inbox::endpoint::{Endpoint, SECRET, now};
 use crate::openapi::Operation;
 use crate::support::app::{Answer, TestApp, TestOrg, order_body};
 use crate::support::contract::{OPENAPI, resolve};
 use crate::support::payments::{World, open_case, start, use_gateway};
+use ichido::sim::signature::stripe_signature;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
@@ -17,6 +19,10 @@ pub struct Known {
     pub payable_id: String,
     /// A case about another order.
     pub case_id: String,
+    /// A webhook endpoint.
+    pub endpoint_id: String,
+    /// A delivery that came to it.
+    pub receipt_id: String,
 }
 
 impl Known {
@@ -27,7 +33,16 @@ impl Known {
         let order_id = app.post_as(&org.token, &key, &order_body()).await.id();
         let another = async || app.post_as(&org.token, &uuid::Uuid::now_v7().to_string(), &order_body()).await.id();
         let case_id = open_case(&app.sql().await, org, &another().await).await;
-        Self { order_id, key, payable_id: another().await, case_id }
+        let endpoint = Endpoint::of_org(app, org).await;
+        let receipt = endpoint.signed(app, b"{}").await.json();
+        Self {
+            order_id,
+            key,
+            payable_id: another().await,
+            case_id,
+            endpoint_id: endpoint.id.to_string(),
+            receipt_id: receipt["receipt_id"].as_str().unwrap().to_owned(),
+        }
     }
 }
 
@@ -37,6 +52,7 @@ impl Operation {
         let order_id = if self.route.ends_with("/payments") { &known.payable_id } else { &known.order_id };
         let path = self.route.replace("{order_id}", order_id).replace("{idempotency_key}", &known.key);
         let path = path.replace("{case_id}", &known.case_id).replace("{code}", "order_reference_taken");
+        let path = path.replace("{endpoint_id}", &known.endpoint_id).replace("{receipt_id}", &known.receipt_id);
         assert!(!path.contains('{'), "no value is known for {path}");
         let mut request = app.request(Method::from_bytes(self.method.as_bytes()).unwrap(), &path);
         for parameter in self.definition["parameters"].as_array().into_iter().flatten().map(resolve) {
@@ -46,6 +62,11 @@ impl Operation {
             }
         }
         match self.body_examples().first() {
+            Some((_, body)) if self.is_signed() => {
+                let body = body.to_string();
+                let signature = stripe_signature(SECRET.as_bytes(), now(), body.as_bytes());
+                request.header("Content-Type", "application/json").header("Stripe-Signature", signature).body(body)
+            }
             Some((_, body)) => request.header("Content-Type", "application/json").body(body.to_string()),
             None => request,
         }

@@ -47,8 +47,13 @@ pub struct World {
 impl World {
     /// An empty one.
     pub fn start() -> Self {
+        Self::start_with(sim::Options::default())
+    }
+
+    /// One with these settings.
+    pub fn start_with(options: sim::Options) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let (server, address) = sim::start(SocketAddr::from(([127, 0, 0, 1], 0)), sim::Options::default()).unwrap();
+        let (server, address) = sim::start(SocketAddr::from(([127, 0, 0, 1], 0)), options).unwrap();
         let handle = server.handle();
         tokio::spawn(server);
         Self { base: format!("http://{address}"), client: reqwest::Client::new(), handle }

@@ -1,0 +1,166 @@
+//! What was given back of a payment and what is disputed, made up from everything that was told and from what we did ourselves.
+//! Made up anew each time, so that the order of arrival makes no difference.
+
+use crate::app::App;
+use crate::app::inbox::PROVIDER;
+use crate::app::inbox::apply::{Applying, Outcome};
+use crate::app::inbox::evidence::{case, evidence};
+use crate::db::error::DbError;
+use crate::db::inbox::events::EventRow;
+use crate::db::operations::{Move, OperationId};
+use crate::db::payments::PaymentRow;
+use crate::db::tx::Tx;
+use crate::domain::case::NewCase;
+use crate::domain::ids::{OrderId, OrgId};
+use crate::domain::inbox::EventOutcome;
+use crate::domain::inbox::dispute::{Standing, standing};
+use crate::domain::inbox::fact::What;
+use crate::domain::inbox::refunded::{Told, Total, has_failed, refunded};
+use crate::domain::operation::{self, OperationEvent, OperationState};
+use crate::domain::payment::PaymentState;
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// Makes up an attempt's books; `true` when they say something else than before. The attempt is locked, and was paid.
+pub(in crate::app) async fn recount(
+    tx: &Tx,
+    (org_id, order_id): (OrgId, OrderId),
+    payment: &PaymentRow,
+) -> Result<bool, DbError> {
+    let told = match &payment.reference {
+        Some(reference) => tx.events_of_payment(org_id, PROVIDER, reference).await?,
+        None => Vec::new(),
+    };
+    let place = (org_id, order_id, payment.attempt);
+    let own = tx.own_refunds(place).await?;
+    // Of another currency nothing can be added up; such a fact is a case.
+    let ours: Vec<_> = told.iter().filter(|it| it.fact.currency.as_ref() == Some(&payment.currency)).collect();
+    let refunds: Vec<_> = ours.iter().filter_map(|event| refund(event)).collect();
+    let totals: Vec<_> = ours.iter().filter_map(|event| total(event)).collect();
+    let back = refunded(&own, &refunds, &totals, payment.amount);
+    let state = if is_disputed(&told) {
+        PaymentState::Disputed
+    } else if back == 0 {
+        PaymentState::Succeeded
+    } else if back < payment.amount {
+        PaymentState::PartiallyRefunded
+    } else {
+        PaymentState::Refunded
+    };
+    let changed = (back, state) != (payment.refunded, payment.state);
+    if changed {
+        tx.recount_payment(place, back, state).await?;
+    }
+    Ok(changed)
+}
+
+fn refund(event: &EventRow) -> Option<Told> {
+    let fact = &event.fact;
+    let told = Told {
+        id: fact.object.clone()?,
+        key: fact.refund_key.clone(),
+        status: fact.status.clone()?,
+        amount: event.amount?,
+        made_at: fact.made_at,
+        told_at: fact.told_at,
+    };
+    (fact.what == What::Refund).then_some(told)
+}
+
+fn total(event: &EventRow) -> Option<Total> {
+    let total = Total { amount: event.amount?, told_at: event.fact.told_at };
+    (event.fact.what == What::RefundedTotal).then_some(total)
+}
+
+fn is_disputed(told: &[EventRow]) -> bool {
+    let disputes = || told.iter().filter(|event| event.fact.what == What::Dispute);
+    let names: BTreeSet<_> = disputes().filter_map(|event| event.fact.object.as_deref()).collect();
+    names.into_iter().any(|name| standing_of(told, name).is_disputed())
+}
+
+fn standing_of(told: &[EventRow], dispute: &str) -> Standing {
+    let of = told.iter().filter(|it| it.fact.what == What::Dispute && it.fact.object.as_deref() == Some(dispute));
+    standing(&of.filter_map(|event| event.fact.status.as_deref()).collect::<Vec<_>>())
+}
+
+/// Applies what was told about money that goes back.
+pub(super) async fn apply(applying: &Applying<'_>, payment: &PaymentRow) -> Result<Outcome, DbError> {
+    let (tx, fact) = (applying.tx, &applying.event.fact);
+    let of_refund = matches!(fact.what, What::Refund | What::RefundedTotal);
+    if of_refund && (fact.currency.as_ref() != Some(&payment.currency) || applying.event.amount.is_none()) {
+        return applying.conflict("currency_differs", Some(payment)).await;
+    }
+    let own = if fact.what == What::Refund { settle_own(applying, payment).await? } else { false };
+    let changed = recount(tx, (applying.id.org_id, applying.order_id), payment).await?;
+    let case = if fact.what == What::Dispute { dispute_case(applying, payment).await? } else { false };
+    if !own && !changed && !case {
+        return Ok(Outcome::plain(EventOutcome::SameFact));
+    }
+    applying.show().await?;
+    Ok(Outcome::plain(EventOutcome::Applied))
+}
+
+/// Ends our own refund, if it is one of ours. One that is done is never left; that it failed afterwards is for a person.
+async fn settle_own(applying: &Applying<'_>, payment: &PaymentRow) -> Result<bool, DbError> {
+    let (tx, fact) = (applying.tx, &applying.event.fact);
+    let (Some(key), Some(status)) = (&fact.refund_key, &fact.status) else { return Ok(false) };
+    let Some(id) = tx.refund_by_key(applying.id.org_id, applying.order_id, key).await? else { return Ok(false) };
+    let Some(operation) = tx.lock_operation(&id).await? else { return Ok(false) };
+    let failed = has_failed(status);
+    let event = match status.as_str() {
+        "succeeded" => OperationEvent::Happened,
+        _ if failed => OperationEvent::Conflict,
+        _ => return Ok(false),
+    };
+    if let Ok(step) = operation::next(&operation.facts, event, applying.order.now, policy(applying.app), rand::random())
+    {
+        let outcome = if failed { "notified_failed" } else { "notified_succeeded" };
+        let moved = Move { external_reference: fact.object.as_deref(), ..Move::to(step, outcome) };
+        tx.move_operation(&id, &operation, &moved).await?;
+        if step.state == OperationState::Done {
+            tx.close_settled_case(&id).await?;
+        }
+    } else if !failed {
+        return Ok(false);
+    }
+    if failed {
+        open(applying, &id, "refund_unsettled", "give the money back in another way", payment).await?;
+    }
+    Ok(true)
+}
+
+fn policy(app: &App) -> &operation::OperationPolicy {
+    &app.payments.policy
+}
+
+/// Opens a case when money is at stake that was not before, or is lost; closes it when the money stays.
+async fn dispute_case(applying: &Applying<'_>, payment: &PaymentRow) -> Result<bool, DbError> {
+    let fact = &applying.event.fact;
+    let (Some(dispute), Some(reference)) = (&fact.object, &fact.reference) else { return Ok(false) };
+    let told = applying.tx.events_of_payment(applying.id.org_id, &applying.id.provider, reference).await?;
+    let (org_id, order_id) = (applying.id.org_id, applying.order_id);
+    let id = OperationId { org_id, order_id, kind: "dispute".to_owned(), fact: dispute.clone() };
+    match standing_of(&told, dispute) {
+        Standing::Lost => {
+            open(applying, &id, "dispute", "the money is lost: decide what becomes of the order", payment).await?;
+        }
+        Standing::Open if payment.state != PaymentState::Disputed => {
+            open(applying, &id, "dispute", "answer the dispute at the gateway", payment).await?;
+        }
+        Standing::Won => applying.tx.close_settled_case(&id).await?,
+        Standing::Open | Standing::Inquiry => return Ok(false),
+    }
+    Ok(true)
+}
+
+async fn open(
+    applying: &Applying<'_>,
+    id: &OperationId,
+    reason: &'static str,
+    suggestion: &'static str,
+    payment: &PaymentRow,
+) -> Result<(), DbError> {
+    let evidence = evidence(&applying.event, Some(&applying.order), Some(payment));
+    let new = NewCase { evidence, ..case(reason, suggestion) };
+    applying.tx.open_case(id, Uuid::now_v7(), &new).await
+}

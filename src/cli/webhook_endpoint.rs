@@ -1,0 +1,139 @@
+//! `ichido webhook-endpoint`.
+
+use crate::app::inbox::endpoints::{NewSecret, add_secret, create_endpoint, retire_secret};
+use crate::cli::output::Output;
+use crate::cli::{CliError, admin_app};
+use crate::config;
+use crate::db::deadline::Deadline;
+use crate::domain::ids::OrgId;
+use crate::domain::reply::timestamp;
+use clap::builder::PossibleValuesParser;
+use secrecy::SecretString;
+use serde_json::json;
+use uuid::Uuid;
+
+/// Subcommands of `webhook-endpoint`.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Make an address that a provider's notifications come to, with the secret that they are signed with
+    Create(Create),
+    /// Add and retire the secrets of an endpoint
+    #[command(subcommand)]
+    Secret(Secret),
+}
+
+/// Subcommands of `webhook-endpoint secret`.
+#[derive(Debug, clap::Subcommand)]
+pub enum Secret {
+    /// Add a secret beside those that the endpoint has; running servers accept it at once
+    Add(Add),
+    /// Let a secret count for a while yet and then no more
+    Retire(Retire),
+}
+
+/// Arguments of `webhook-endpoint create`.
+#[derive(Debug, clap::Args)]
+pub struct Create {
+    /// The organisation
+    #[arg(long)]
+    org: i64,
+    /// Whose notifications
+    #[arg(long, value_parser = PossibleValuesParser::new(["stripe"]))]
+    provider: String,
+    /// The environment variable that holds the signing secret; stored encrypted with `ICHIDO_SECRET_KEY`, labelled with the
+    /// variable's name
+    #[arg(long, value_name = "VAR")]
+    secret_env: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Arguments of `webhook-endpoint secret add`.
+#[derive(Debug, clap::Args)]
+pub struct Add {
+    /// The organisation
+    #[arg(long)]
+    org: i64,
+    /// The endpoint's id
+    #[arg(long, value_name = "ID")]
+    endpoint: Uuid,
+    /// The environment variable that holds the new secret; its name becomes the secret's label
+    #[arg(long, value_name = "VAR")]
+    secret_env: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Arguments of `webhook-endpoint secret retire`.
+#[derive(Debug, clap::Args)]
+pub struct Retire {
+    /// The organisation
+    #[arg(long)]
+    org: i64,
+    /// The endpoint's id
+    #[arg(long, value_name = "ID")]
+    endpoint: Uuid,
+    /// The environment variable that holds the secret to be retired
+    #[arg(long, value_name = "VAR")]
+    secret_env: String,
+    /// How long it counts yet: notifications that were signed with it may still be on their way; 0s ends it at once
+    #[arg(long, default_value = "24h", value_name = "TIME")]
+    grace: humantime::Duration,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Command {
+    pub(super) fn json(&self) -> bool {
+        match self {
+            Self::Create(args) => args.output.json,
+            Self::Secret(Secret::Add(args)) => args.output.json,
+            Self::Secret(Secret::Retire(args)) => args.output.json,
+        }
+    }
+}
+
+/// Runs a subcommand.
+pub async fn run(command: Command) -> Result<(), CliError> {
+    match command {
+        Command::Create(args) => create(&args).await,
+        Command::Secret(Secret::Add(args)) => add(&args).await,
+        Command::Secret(Secret::Retire(args)) => retire(&args).await,
+    }
+}
+
+fn secret(variable: &str) -> Result<SecretString, CliError> {
+    config::named_secret(variable)
+        .ok_or_else(|| CliError::NoSuch(format!("value in the environment variable {variable}")))
+}
+
+async fn create(args: &Create) -> Result<(), CliError> {
+    let app = admin_app().await?;
+    let new = NewSecret { name: args.secret_env.clone(), secret: secret(&args.secret_env)? };
+    let endpoint_id = create_endpoint(&app, OrgId(args.org), &new, Deadline::of_request()).await?;
+    let path = format!("/v1/webhooks/{endpoint_id}");
+    args.output.print(&json!({ "endpoint_id": endpoint_id, "path": path }), || {
+        format!("{} notifications of organisation {} come to {path}", args.provider, args.org)
+    });
+    Ok(())
+}
+
+async fn add(args: &Add) -> Result<(), CliError> {
+    let app = admin_app().await?;
+    let new = NewSecret { name: args.secret_env.clone(), secret: secret(&args.secret_env)? };
+    let label = add_secret(&app, OrgId(args.org), args.endpoint, &new, Deadline::of_request()).await?;
+    let told = json!({ "endpoint_id": args.endpoint, "label": label, "state": "active" });
+    args.output.print(&told, || format!("endpoint {} accepts the secret {label}", args.endpoint));
+    Ok(())
+}
+
+async fn retire(args: &Retire) -> Result<(), CliError> {
+    let app = admin_app().await?;
+    let (secret, grace) = (secret(&args.secret_env)?, args.grace.into());
+    let (label, until) =
+        retire_secret(&app, OrgId(args.org), args.endpoint, &secret, grace, Deadline::of_request()).await?;
+    let until = timestamp(until);
+    let told = json!({ "endpoint_id": args.endpoint, "label": label, "state": "retiring", "retires_at": until });
+    args.output.print(&told, || format!("endpoint {} accepts the secret {label} until {until}", args.endpoint));
+    Ok(())
+}

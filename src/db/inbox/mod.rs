@@ -1,0 +1,7 @@
+//! The inbox's tables: endpoints and their secrets, receipts, events and their aliases, and what notifications do to payments.
+
+pub mod effects;
+pub mod endpoints;
+pub mod event_list;
+pub mod events;
+pub mod receipts;

@@ -1,0 +1,82 @@
+//! What providers tell us: who really said it, what it means, and what it may change.
+//!
+//! A delivery is an envelope, a fact is what happened. Facts are known by their key, never by the notification's id alone, and
+//! amounts decide, never status words.
+
+pub mod dispute;
+pub mod fact;
+pub mod refunded;
+pub mod signature;
+pub mod stripe;
+pub mod transition;
+pub mod view;
+
+use crate::domain::org::spelled;
+
+/// What became of a delivery, as it is answered and kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Classification {
+    /// It tells of a fact that nobody told of before.
+    New,
+    /// The fact is known and all that follows from it is done.
+    AlreadyDone,
+    /// The fact is known and not all that follows from it is done: that goes on.
+    Resumable,
+    /// The fact is known and waits for a person.
+    NeedsReconciliation,
+    /// There is no order for it yet.
+    Parked,
+    /// It means nothing to us.
+    Ignored,
+}
+
+spelled!(Classification {
+    New = "new",
+    AlreadyDone = "already_done",
+    Resumable = "resumable",
+    NeedsReconciliation = "needs_reconciliation",
+    Parked = "parked",
+    Ignored = "ignored",
+});
+
+/// What became of a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventOutcome {
+    /// It is not applied yet.
+    Pending,
+    /// It changed something.
+    Applied,
+    /// It told what was known.
+    SameFact,
+    /// Something newer is known.
+    Stale,
+    /// It waits for its order, or for what it depends on.
+    Parked,
+    /// It is not allowed from where things stand: a person decides.
+    Conflict,
+    /// It is nobody's here.
+    Ignored,
+}
+
+spelled!(EventOutcome {
+    Pending = "pending",
+    Applied = "applied",
+    SameFact = "same_fact",
+    Stale = "stale",
+    Parked = "parked",
+    Conflict = "conflict",
+    Ignored = "ignored",
+});
+
+/// The class of a delivery whose fact is known already. `unfinished`: work of its order that is not at its end.
+#[must_use]
+pub fn classify_again(outcome: EventOutcome, unfinished: bool) -> Classification {
+    match outcome {
+        EventOutcome::Pending => Classification::Resumable,
+        EventOutcome::Applied | EventOutcome::SameFact if unfinished => Classification::Resumable,
+        EventOutcome::Applied | EventOutcome::SameFact | EventOutcome::Stale => Classification::AlreadyDone,
+        EventOutcome::Parked => Classification::Parked,
+        EventOutcome::Conflict => Classification::NeedsReconciliation,
+        EventOutcome::Ignored => Classification::Ignored,
+    }
+}
