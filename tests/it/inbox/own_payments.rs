@@ -136,13 +136,14 @@ async fn a_failed_first_attempt_and_a_paid_second_one_are_confirmed_both_ways() 
 #[tokio::test]
 async fn a_failure_of_a_paid_attempt_is_stale_when_older_and_a_case_when_newer() {
     let (app, _world) = start().await;
+    let began = now();
     let endpoint = Endpoint::of(&app).await;
     let paid = app.post("k", &paid_body("pm_card_visa")).await.json();
     let (id, reference) = (paid["id"].as_str().unwrap(), paid["payment"]["gateway_reference"].as_str().unwrap());
     let mut object = of_attempt(reference, id, 2400, 1);
-    endpoint.tell_and_apply(&app, &event_at("payment_intent.succeeded", &object, now() - 100)).await;
+    endpoint.tell_and_apply(&app, &event_at("payment_intent.succeeded", &object, began - 100)).await;
     for (charge, at, expected) in
-        [("ch_old", now() - 200, "stale"), ("ch_same", now() - 100, "stale"), ("ch_new", now(), "conflict")]
+        [("ch_old", began - 200, "stale"), ("ch_same", began - 100, "stale"), ("ch_new", began, "conflict")]
     {
         object["last_payment_error"] = json!({ "charge": charge, "code": "card_declined" });
         endpoint.tell_and_apply(&app, &event_at("payment_intent.payment_failed", &object, at)).await;
