@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::app::error::AppError;
 use crate::db::cases::CaseFilter;
 use crate::db::deadline::Deadline;
+use crate::db::inbox::event_list::EventFilter;
 use crate::domain::case::Case;
 use crate::domain::claim::FoundClaim;
 use crate::domain::ids::{OrderId, OrgId};
@@ -79,9 +80,12 @@ pub async fn get_trace(app: &App, org_id: OrgId, order_id: OrderId, deadline: De
     let filter = CaseFilter { order_id: Some(order_id), ..CaseFilter::default() };
     let operations = app.db.operations_of_order(org_id, order_id, limit, deadline).await?;
     let cases = app.db.list_cases(org_id, &filter, Uuid::max(), limit, deadline).await?;
+    let receipts = app.db.receipts_of_order(org_id, order_id, limit, deadline).await?;
+    let about = EventFilter { order_id: Some(order_id), ..EventFilter::default() };
+    let events = app.db.list_events(org_id, &about, Uuid::max(), limit, deadline).await?;
     // Last, so that it tells of everything that was seen before.
     let journal = app.db.journal_of_order(org_id, order_id, limit, deadline).await?;
-    Ok(trace(Parts { order, journal, operations, cases }))
+    Ok(trace(Parts { order, journal, operations, cases, receipts, events }))
 }
 
 /// A page of effects below a cursor, those of the newest order first, and where the next one begins.

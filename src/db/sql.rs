@@ -116,6 +116,7 @@ statements! {
     RECEIPT_LIST = "receipts/list",
     RECEIPT_LIST_BY_NOTIFICATION = "receipts/list_by_notification",
     RECEIPT_LIST_BY_ORDER = "receipts/list_by_order",
+    RECEIPT_OF_ORDER = "receipts/of_order",
     CASE_CLOSE_SETTLED = "reconciliation_cases/close_settled",
     CASE_GET = "reconciliation_cases/get",
     CASE_KNOWN = "reconciliation_cases/known",

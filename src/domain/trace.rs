@@ -1,19 +1,22 @@
 //! The one-record trace of an order: several stories, each in its own order, told as one.
 //!
-//! A new kind of thing that happens to orders (deliveries and facts of the inbox, say) is one more [`Source`] and one more
-//! list for [`merge`].
+//! A new kind of thing that happens to orders is one more [`Source`] and one more list for [`merge`].
 
-use crate::domain::case::{Case, CaseState};
+use crate::domain::case::Case;
 use crate::domain::ids::OrderId;
+use crate::domain::inbox::view::{Event, Receipt};
 use crate::domain::operation::OperationState;
 use crate::domain::operation_view::Operation;
-use crate::domain::order::{Order, OrderStatus};
+use crate::domain::order::Order;
 use crate::domain::org::spelled;
 use crate::domain::reply::timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
+use stories::{asked_for, created, learnt, received, told_cases};
 use time::OffsetDateTime;
+
+mod stories;
 
 /// The most entries that a trace holds.
 pub const MOST_ENTRIES: usize = 1_000;
@@ -29,9 +32,20 @@ pub enum Source {
     Operation,
     /// A reconciliation case.
     Case,
+    /// A delivery of a notification.
+    Receipt,
+    /// A fact that notifications told of.
+    Event,
 }
 
-spelled!(Source { Order = "order", Journal = "journal", Operation = "operation", Case = "case" });
+spelled!(Source {
+    Order = "order",
+    Journal = "journal",
+    Operation = "operation",
+    Case = "case",
+    Receipt = "receipt",
+    Event = "event",
+});
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,15 +97,20 @@ pub struct Parts {
     pub operations: Vec<Operation>,
     /// The order's cases.
     pub cases: Vec<Case>,
+    /// The deliveries that were known to be about the order when they came, oldest first.
+    pub receipts: Vec<Receipt>,
+    /// What notifications told about the order.
+    pub events: Vec<Event>,
 }
 
 /// Tells the parts as one story.
 #[must_use]
 pub fn trace(parts: Parts) -> Trace {
-    let Parts { order, journal, operations, cases } = parts;
+    let Parts { order, journal, operations, cases, receipts, events } = parts;
     let effects = effects(&operations);
     let asked_for = asked_for(&operations, &journal);
-    let (mut entries, mut truncated) = merge(vec![journal, asked_for, told_cases(&cases)], MOST_ENTRIES);
+    let (mut entries, mut truncated) =
+        merge(vec![received(&receipts), learnt(&events), journal, asked_for, told_cases(&cases)], MOST_ENTRIES);
     // Its moment is of another clock than the others', and nothing can come before it.
     entries.insert(0, created(&order));
     if entries.len() > MOST_ENTRIES {
@@ -123,87 +142,6 @@ pub fn merge(sources: Vec<Vec<TraceEntry>>, limit: usize) -> (Vec<TraceEntry>, b
         }
         merged.push(entry);
     }
-}
-
-/// The order's first moment.
-fn created(order: &Order) -> TraceEntry {
-    let request = &order.request;
-    TraceEntry {
-        at: order.created_at,
-        source: Source::Order,
-        actor: "request".to_owned(),
-        what: "order_created".to_owned(),
-        details: json!({
-            "order_reference": request.order_reference,
-            "customer_reference": request.customer.reference,
-            "amount": order.amount,
-            "currency": request.currency,
-            "order": { "from": null, "to": OrderStatus::Received.as_str() },
-        }),
-    }
-}
-
-/// That each effect was asked for. A later attempt to pay is told by the journal, with who made it.
-fn asked_for(operations: &[Operation], journal: &[TraceEntry]) -> Vec<TraceEntry> {
-    let told = |operation: &&Operation| {
-        let key = Value::from(operation.operation_key.as_str());
-        !journal
-            .iter()
-            .any(|entry| entry.what == "payment_attempt_begun" && entry.details.get("operation_key") == Some(&key))
-    };
-    let entry = |operation: &Operation| TraceEntry {
-        at: operation.created_at,
-        source: Source::Operation,
-        actor: "ichido".to_owned(),
-        what: "operation_asked_for".to_owned(),
-        details: json!({
-            "kind": operation.kind,
-            "fact": operation.fact,
-            "operation_key": operation.operation_key,
-            "amount": operation.amount,
-            "deadline": timestamp(operation.deadline_at),
-        }),
-    };
-    in_time(operations.iter().filter(told).map(entry).collect())
-}
-
-/// That each case was opened, and resolved.
-fn told_cases(cases: &[Case]) -> Vec<TraceEntry> {
-    let opened = cases.iter().map(|case| TraceEntry {
-        at: case.opened_at,
-        source: Source::Case,
-        actor: "ichido".to_owned(),
-        what: "case_opened".to_owned(),
-        details: json!({
-            "case_id": case.case_id,
-            "kind": case.kind,
-            "fact": case.fact,
-            "reason": case.reason,
-            "owner": case.owner,
-            "suggestion": case.suggestion,
-            "evidence": case.evidence,
-        }),
-    });
-    let resolved = cases.iter().filter(|case| case.state == CaseState::Resolved).map(|case| TraceEntry {
-        at: case.resolved_at.unwrap_or(case.opened_at),
-        source: Source::Case,
-        actor: case.decided_by.clone().unwrap_or_default(),
-        what: "case_resolved".to_owned(),
-        details: json!({
-            "case_id": case.case_id,
-            "kind": case.kind,
-            "fact": case.fact,
-            "decision": case.decision,
-            "reason": case.reason_given,
-            "proof": case.proof,
-        }),
-    });
-    in_time(opened.chain(resolved).collect())
-}
-
-fn in_time(mut entries: Vec<TraceEntry>) -> Vec<TraceEntry> {
-    entries.sort_by_key(|entry| entry.at);
-    entries
 }
 
 fn effects(operations: &[Operation]) -> Vec<Effect> {

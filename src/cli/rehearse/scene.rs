@@ -111,6 +111,21 @@ impl Stage {
         Err(SceneError::Unsettled(what))
     }
 
+    /// An order as it stands.
+    pub async fn look(&self, order_id: &str) -> Result<Value, SceneError> {
+        let request = self.client.get(format!("{}/v1/orders/{order_id}", self.base)).bearer_auth(&self.token);
+        Ok(request.send().await?.json().await?)
+    }
+
+    /// Lets the gateway tell of an order's payment.
+    pub async fn tell(&self, order_id: &str, told: Value) -> Result<(), SceneError> {
+        let mut told = told;
+        told["payment_intent"] = self.look(order_id).await?["payment"]["gateway_reference"].clone();
+        let answer = self.client.post(format!("{}/control/webhooks", self.world)).json(&told).send().await?;
+        let status = answer.status().as_u16();
+        if status == 200 { Ok(()) } else { Err(SceneError::Answer(status, "the simulated gateway")) }
+    }
+
     /// Counts an order's effects at the receivers.
     pub async fn count(&self, order_id: &str, expected: &[(&'static str, u64)]) -> Result<Vec<Counted>, SceneError> {
         // What should not happen gets a moment to happen.

@@ -6,7 +6,7 @@ use crate::cli::rehearse::report::Counted;
 use crate::cli::rehearse::scene::{SceneError, body};
 use crate::cli::rehearse::stage::Stage;
 use futures_util::future::{BoxFuture, FutureExt, join_all};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -53,9 +53,24 @@ pub fn all() -> Vec<Scene> {
         ("server_killed_at_a_partner", "kill -9 while a partner holds its answer", |stage| {
             killed_at_a_partner(stage).boxed()
         }),
-        ("cancelled_while_unknown", "the payment's answer is lost, and the order is cancelled", |stage| {
-            cancelled_while_unknown(stage).boxed()
+        ("notified_before_the_answer", "the gateway tells of the payment before it answers the call", |stage| {
+            paid_by(stage, "pm_sim_slow_700").boxed()
         }),
+        ("notified_three_times_at_once", "one notification, three deliveries at the same moment", |stage| {
+            notified(stage, json!({ "type": "payment_intent.succeeded", "copies": 3, "at_once": true })).boxed()
+        }),
+        ("notified_under_two_ids", "the same fact told by two notifications of two kinds", |stage| {
+            notified_under_two_ids(stage).boxed()
+        }),
+        ("success_told_after_the_refund", "the money went back, and then its success is told again", |stage| {
+            success_after_refund(stage).boxed()
+        }),
+        ("wrong_amount", "somebody pays 1 for an order of 2400", |stage| wrong_amount(stage).boxed()),
+        (
+            "cancelled_while_unknown",
+            "the order is cancelled after a payment's call is given up, before it is done",
+            |stage| cancelled_while_unknown(stage).boxed(),
+        ),
     ]
 }
 
@@ -116,7 +131,8 @@ async fn killed_at_a_partner(stage: &mut Stage) -> Result<Vec<Counted>, SceneErr
 }
 
 async fn cancelled_while_unknown(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {
-    let (key, body) = (Uuid::now_v7().to_string(), body("pm_sim_lost_answer", &json!({})));
+    // Nothing of it can be seen or told until long after the server has given the call up.
+    let (key, body) = (Uuid::now_v7().to_string(), body("pm_sim_late_4000", &json!({})));
     let Some((202, order)) = stage.send("/v1/orders", &key, &body).await else {
         return Err(SceneError::Unsettled("the unknown payment"));
     };
@@ -132,6 +148,63 @@ async fn cancelled_while_unknown(stage: &mut Stage) -> Result<Vec<Counted>, Scen
         ("accounting_entry", 0),
     ];
     stage.count(&order_id, &none).await
+}
+
+async fn notified(stage: &mut Stage, told: Value) -> Result<Vec<Counted>, SceneError> {
+    let order_id = stage.order("pm_card_visa", &json!({})).await?;
+    stage.tell(&order_id, told.clone()).await?;
+    completed(stage, &order_id).await?;
+    // And once more, when everything is done.
+    stage.tell(&order_id, told).await?;
+    stage.count(&order_id, ONCE).await
+}
+
+async fn notified_under_two_ids(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {
+    let order_id = stage.order("pm_card_visa", &json!({})).await?;
+    for (kind, id) in [("charge.succeeded", "evt_second"), ("payment_intent.succeeded", "evt_first")] {
+        let event_id = format!("{id}{}", Uuid::now_v7().simple());
+        stage.tell(&order_id, json!({ "type": kind, "event_id": event_id })).await?;
+    }
+    completed(stage, &order_id).await
+}
+
+async fn success_after_refund(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {
+    let order_id = stage.order("pm_card_visa", &json!({})).await?;
+    completed(stage, &order_id).await?;
+    stage.cancel(&order_id).await?;
+    stage.until(&order_id, "the refund", |order| order["payment"]["status"] == "refunded").await?;
+    stage.tell(&order_id, json!({ "type": "payment_intent.succeeded", "copies": 2 })).await?;
+    let mut counted = stage.count(&order_id, &[("charge", 1), ("refund", 1), ("shipment_request", 1)]).await?;
+    let order = stage.look(&order_id).await?;
+    let undone = order["payment"]["status"] != "refunded" || order["status"] != "cancelled";
+    counted.push(Counted { effect: "refund undone", expected: 0, seen: u64::from(undone) });
+    Ok(counted)
+}
+
+async fn wrong_amount(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {
+    let mut unpaid = body("", &json!({}));
+    unpaid["payment"] = Value::Null;
+    let order = stage.insist("/v1/orders", &Uuid::now_v7().to_string(), &unpaid).await?;
+    let order_id = order["id"].as_str().unwrap_or_default().to_owned();
+    let form = [
+        ("amount", "1"),
+        ("currency", "jpy"),
+        ("confirm", "true"),
+        ("error_on_requires_action", "true"),
+        ("payment_method", "pm_card_visa"),
+        ("metadata[ichido_order_id]", &order_id),
+    ];
+    let paying = stage.client.post(format!("{}/stripe/v1/payment_intents", stage.world)).form(&form);
+    let paid = paying.bearer_auth("sk_test_simulated").send().await?;
+    if paid.status() != 200 {
+        return Err(SceneError::Answer(paid.status().as_u16(), "the simulated gateway"));
+    }
+    stage.until(&order_id, "the case", |order| order["needs_reconciliation"] == true).await?;
+    let mut counted =
+        stage.count(&order_id, &[("charge", 1), ("stock_reservation", 0), ("shipment_request", 0)]).await?;
+    let confirmed = stage.look(&order_id).await?["status"] != "received";
+    counted.push(Counted { effect: "confirmation", expected: 0, seen: u64::from(confirmed) });
+    Ok(counted)
 }
 
 async fn restart(stage: &mut Stage) -> Result<(), SceneError> {

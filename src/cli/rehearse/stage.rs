@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::app::create_key::create_key;
 use crate::app::gateways::PaymentSettings;
+use crate::app::inbox::endpoints::{NewSecret, create_endpoint};
 use crate::app::set_gateway::set_gateway;
 use crate::app::steps::set_policy::set_step_policy;
 use crate::cli::CliError;
@@ -34,6 +35,9 @@ use uuid::Uuid;
 
 /// What the private database's secrets are sealed with; the database is gone after the rehearsal.
 const SECRET_KEY: &str = "52656865617273616c";
+
+/// What the simulated gateway signs its notifications with.
+const WEBHOOK_SECRET: &str = "whsec_rehearsal";
 
 /// Everything that a scene needs.
 pub struct Stage {
@@ -73,7 +77,16 @@ impl Stage {
         let scopes = [Scope::OrdersRead, Scope::OrdersWrite, Scope::Reconcile];
         let token = create_key(&app, org_id, &scopes, None, deadline).await?.token();
         let listen = free_address()?;
-        let started = sim::start(SocketAddr::from(([127, 0, 0, 1], 0)), sim::Options::default());
+        // The gateway tells of everything that happens there, while the scenes are played.
+        let secret = || SecretString::from(WEBHOOK_SECRET);
+        let new = NewSecret { name: "rehearsal".to_owned(), secret: secret() };
+        let endpoint_id = create_endpoint(&app, org_id, &new, deadline).await?;
+        let options = sim::Options {
+            webhook_url: Some(format!("http://{listen}/v1/webhooks/{endpoint_id}")),
+            webhook_secret: Some(secret()),
+            ..sim::Options::default()
+        };
+        let started = sim::start(SocketAddr::from(([127, 0, 0, 1], 0)), options);
         let (server, address) = started.map_err(|error| CliError::Io("the simulated world cannot start", error))?;
         let world_handle = server.handle();
         tokio::spawn(server);

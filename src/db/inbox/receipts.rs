@@ -160,6 +160,22 @@ impl Db {
         };
         self.rows(statement, &params, deadline).await?.iter().map(receipt_of).collect()
     }
+
+    /// The first receipts of one order, oldest first, without their bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn receipts_of_order(
+        &self,
+        org: OrgId,
+        order: OrderId,
+        limit: i64,
+        deadline: Deadline,
+    ) -> Result<Vec<Receipt>, DbError> {
+        let rows = self.rows(&sql::RECEIPT_OF_ORDER, &[&org.0, &order.0, &limit], deadline).await?;
+        rows.iter().map(receipt_of).collect()
+    }
 }
 
 fn receipt_of(row: &Row) -> Result<Receipt, DbError> {
