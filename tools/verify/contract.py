@@ -13,6 +13,8 @@ Exit 0 all well, 1 faults found or not finished in time.
 
 import argparse
 import contextlib
+import hashlib
+import hmac
 import json
 import os
 import random
@@ -47,7 +49,11 @@ CASE_SECONDS = 30
 LISTS = {"orders": "orders", "cases": "reconciliation-cases"}
 # What is refused tells nothing about data: the check `is_refused` of hooks.py takes the place of these.
 OF_DATA = "positive_data_acceptance,negative_data_rejection,missing_required_header"
-TAGS = ["--include-tag", "Orders", "--include-tag", "Idempotency keys", "--include-tag", "Reconciliation"]
+WEBHOOK_SECRET = "whsec_verify"
+RECEIVE = "receive_notification"
+TAGS = [part for tag in ("Orders", "Idempotency keys", "Reconciliation", "Notifications") for part in ("--include-tag", tag)]
+# Its deliveries are believed for their signature, not for a key.
+TAGS += ["--exclude-operation-id", RECEIVE]
 WHEN_REFUSED = ["--exclude-checks", OF_DATA]
 # Past any proxy that the environment names.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -126,7 +132,7 @@ def admin(found: dict, *arguments: str) -> dict:
     """One admin command of the program."""
     known = {"DATABASE_URL": found["database"], "ICHIDO_SECRET_KEY_FILE": found["secret_key"]}
     # The simulated gateway takes any secret.
-    known |= {"GATEWAY_SECRET": "sk_test_simulated"}
+    known |= {"GATEWAY_SECRET": "sk_test_simulated", "WEBHOOK_SECRET": WEBHOOK_SECRET}
     to = {"env": os.environ | known, "capture_output": True, "text": True, "timeout": 30}
     done = subprocess.run([ICHIDO, *arguments, "--json"], check=False, **to)
     if done.returncode != 0:
@@ -214,6 +220,35 @@ def put_cases(url: str, token: str, name: str, charges: int, refunds: int) -> tu
     return keys, references, [case["id"] for case in open_cases(url, token, charges + refunds)]
 
 
+def notify(found: dict, org: int, token: str) -> None:
+    """Tells of two payments as their gateway would, so that the organisation has receipts and events."""
+    to = ["--org", str(org), "--provider", "stripe", "--secret-env", "WEBHOOK_SECRET"]
+    endpoint = admin(found, "webhook-endpoint", "create", *to)["endpoint_id"]
+    line = {"sku": "TEA-01", "quantity": 1, "unit_amount": 1200}
+    body = {"customer": {"reference": "told"}, "currency": "JPY", "lines": [line], "payment": {"method": "pm_card_visa"}}
+    for _ in range(2):
+        order = call(f"{found['url']}/v1/orders", token, body, str(uuid.uuid4()))
+        intent = {"object": "payment_intent", "id": order["payment"]["gateway_reference"], "currency": "jpy"}
+        intent |= {"amount": 1200, "amount_received": 1200}
+        intent |= {"metadata": {"ichido_order_id": order["id"], "ichido_attempt": "1"}}
+        event = {"object": "event", "id": f"evt_{uuid.uuid4().hex}", "type": "payment_intent.succeeded"}
+        event |= {"created": int(time.time()), "livemode": False, "data": {"object": intent}}
+        tell(f"{found['url']}/v1/webhooks/{endpoint}", json.dumps(event).encode())
+
+
+def tell(url: str, body: bytes) -> None:
+    """Delivers a notification, signed as Stripe does."""
+    now = str(int(time.time()))
+    signature = hmac.new(WEBHOOK_SECRET.encode(), f"{now}.".encode() + body, hashlib.sha256).hexdigest()
+    headers = {"Stripe-Signature": f"t={now},v1={signature}", "Content-Type": "application/json"}
+    OPENER.open(urllib.request.Request(url, body, headers), timeout=10).close()
+
+
+def keys_shown(url: str, token: str) -> list[str]:
+    """Keys that answers show, of whatever was sent here: who draws values from answers would use them again."""
+    return [each["idempotency_key"] for each in everything(url, token, "operations") if each["idempotency_key"]]
+
+
 def check_served(url: str) -> None:
     with OPENER.open(f"{url}/openapi.yaml", timeout=10) as answer:
         if answer.read() != OPENAPI.read_bytes():
@@ -268,15 +303,17 @@ def verify(options: argparse.Namespace) -> bool:
         a, b = new_key(found, org, SCOPES), new_key(found, other, SCOPES)
         keys, references, cases = prepared(url, a, "of-a", options.examples + 30)
         *used_by_b, cases_of_b = prepared(url, b, "of-b", options.examples // 3 + 3)
+        for of, token in ((org, a), (other, b)):
+            notify(found, of, token)
         cursors = {
             path: [call(f"{url}{path}?limit=1", token)["next_cursor"] for token in (a, b)]
-            for path in ("/v1/orders", "/v1/reconciliation-cases")
+            for path in ("/v1/orders", "/v1/operations", "/v1/reconciliation-cases", "/v1/receipts", "/v1/events")
         }
-        known = {"token": a, "cursors": cursors, "used": keys + references, "cases": cases}
+        known = {"token": a, "cursors": cursors, "used": keys + references + keys_shown(url, a), "cases": cases}
         well = run("organisation-a", options, url, known, [])
         foreign = {f"foreign_{of}": [each["id"] for each in everything(url, a, path)] for of, path in LISTS.items()}
         foreign |= {"foreign_keys": keys, "foreign_references": references}
-        foreign |= {"cursors": cursors, "used": sum(used_by_b, []), "cases": cases_of_b}
+        foreign |= {"cursors": cursors, "used": sum(used_by_b, keys_shown(url, b)), "cases": cases_of_b}
         well &= run("organisation-b", options, url, foreign | {"token": b}, [])
         for name, token, status, flags in refused(found, org, a):
             known = foreign | {"token": token, "refused_with": status}

@@ -31,6 +31,8 @@ BORROWED_REFERENCES = list(KNOWN["foreign_references"])
 USED = set(KNOWN["used"])
 # Cases that wait for a decision; each can be decided once.
 OPEN_CASES = list(KNOWN["cases"])
+# What was given as proof: a payment that is an order's is not another's.
+PROOFS: set[str | None] = set()
 
 CREATE = "POST /v1/orders"
 PAY = "POST /v1/orders/{order_id}/payments"
@@ -48,9 +50,12 @@ KEY = re.compile(r"[!#-~][!-~]{0,254}")
 GREATEST_AMOUNT = 2**53 - 1
 LARGEST_BODY_BYTES = 256 * 1024
 ROUTES = [
-    re.compile(r"/v1/orders(/[^/]+(/payments|/cancel)?)?"),
+    re.compile(r"/v1/orders(/[^/]+(/payments|/cancel|/trace)?)?"),
+    re.compile(r"/v1/operations"),
     re.compile(r"/v1/idempotency-keys/[^/]+"),
     re.compile(r"/v1/reconciliation-cases(/[^/]+(/decisions)?)?"),
+    re.compile(r"/v1/receipts(/[^/]+)?"),
+    re.compile(r"/v1/events"),
 ]
 
 SESSION = requests.Session()
@@ -58,7 +63,10 @@ SESSION.trust_env = False
 
 
 def fresh() -> str:
-    return str(uuid.UUID(int=RANDOM.getrandbits(128), version=4))
+    """A key that nobody had. Answers show keys, and values are drawn from answers: it is used from now on."""
+    value = str(uuid.UUID(int=RANDOM.getrandbits(128), version=4))
+    USED.add(value)
+    return value
 
 
 def is_negative(case, location: ParameterLocation) -> bool:
@@ -108,7 +116,7 @@ def unused(drawn: object, borrowed: list[str]) -> str:
     value = borrowed.pop() if borrowed else drawn
     # "abc" and abc are the same key.
     if not isinstance(value, str) or value.strip('"') in USED:
-        value = fresh()
+        return fresh()
     USED.add(value.strip('"'))
     return value
 
@@ -232,7 +240,10 @@ def is_told_why(_context, response, case):
         decided = ours("GET", f"/v1/reconciliation-cases/{case.path_parameters['case_id']}")
         told = "case_resolved" if decided["state"] == "resolved" else "invalid_request"
         assert body["code"] == told, f"The case is {decided}"
-    if label == DECIDE and status == 400:
+    if label == DECIDE and status == 400 and [error["pointer"] for error in body["errors"]] == ["/proof"]:
+        proof, known = case.body["proof"], ours("GET", f"/v1/orders/{decided['order_id']}")["payment"]["gateway_reference"]
+        assert known not in (None, proof) or proof in PROOFS, f"It names no other payment: {response.text}"
+    elif label == DECIDE and status == 400:
         assert [error["pointer"] for error in body["errors"]] == ["/decision"], response.text
         assert not is_possible(case.body["decision"], decided), f"It is possible for {decided}"
     return None
@@ -276,7 +287,7 @@ def fits(order: dict) -> bool:
     if order["payment"] is None:
         return not steps and order["status"] in ("received", "cancelled")
     charge, statuses = {
-        "succeeded": ("done", ("confirmed", "cancelled")),
+        "succeeded": ("done", ("confirmed", "completed", "cancelled")),
         "refunded": ("done", ("confirmed", "cancelled")),
         "declined": ("failed", ("payment_failed", "cancelled")),
     }.get(order["payment"]["status"], (None, ("received", "payment_failed")))
@@ -298,6 +309,7 @@ def is_carried_out(_context, response, case):
         assert unsettled or body["status"] == "cancelled", f"It is not cancelled: {response.text}"
         return None
     sent = json.loads(response.request.body)
+    PROOFS.add(sent.get("proof"))
     told = {"decision": sent["decision"], "decision_reason": sent["reason"], "proof": sent.get("proof")}
     told |= {"state": "resolved", "decided_by": KNOWN["token"].split("_")[2]}
     assert told.items() <= body.items(), f"Another decision was recorded: {response.text}"
