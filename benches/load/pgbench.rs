@@ -65,8 +65,8 @@ const STORED: [&str; 10] = [
 /// Reads them as text. The hash becomes 32 characters, which as `bytea` are as many bytes.
 const READ_STORED: &str = "
     SELECT fingerprint_version::text, left(encode(request_sha256, 'hex'), 32) AS request_sha256, response_status::text,
-        response_headers::text, convert_from(response_body, 'UTF8') AS response_body, currency, amount::text, status,
-        request, orders.created_at::text
+        response_headers::text, convert_from(response_body, 'UTF8') AS response_body, orders.currency,
+        orders.amount::text, orders.status, orders.request, orders.created_at::text
     FROM idempotency_keys JOIN orders USING (org_id, order_id)
     WHERE idempotency_key = $1";
 
