@@ -2,8 +2,7 @@
 
 use crate::app::set_gateway::set_gateway;
 use crate::cli::output::Output;
-use crate::cli::{CliError, admin_app};
-use crate::config;
+use crate::cli::{CliError, admin_app, secret_in};
 use crate::db::deadline::Deadline;
 use crate::domain::ids::OrgId;
 use clap::builder::PossibleValuesParser;
@@ -46,8 +45,7 @@ impl Command {
 pub async fn run(command: Command) -> Result<(), CliError> {
     let Command::Set(args) = command;
     let app = admin_app().await?;
-    let secret = config::named_secret(&args.secret_env)
-        .ok_or_else(|| CliError::NoSuch(format!("value in the environment variable {}", args.secret_env)))?;
+    let secret = secret_in(&args.secret_env)?;
     set_gateway(&app, OrgId(args.org), &args.api_base, &secret, Deadline::of_request()).await?;
     let (org_id, provider) = (args.org, args.provider);
     args.output.print(&json!({ "org_id": org_id, "provider": provider }), || {

@@ -30,6 +30,7 @@ use crate::db::migrate::MigrateError;
 use crate::embedded::EmbeddedError;
 use crate::startup::{self, StartupError};
 use clap::{Parser, Subcommand};
+use secrecy::SecretString;
 use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -186,6 +187,12 @@ impl Command {
             Self::Rehearse(args) => args.output.json,
         }
     }
+}
+
+/// The secret in an environment variable that the operator named.
+fn secret_in(variable: &str) -> Result<SecretString, CliError> {
+    config::named_secret(variable)
+        .ok_or_else(|| CliError::NoSuch(format!("value in the environment variable {variable}")))
 }
 
 /// The use cases over `DATABASE_URL`, for a command that needs few connections, once the schema is known to fit.

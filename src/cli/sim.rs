@@ -1,10 +1,9 @@
 //! `ichido sim`: the simulated world, for trying out, rehearsals and tests.
 
-use crate::cli::CliError;
 use crate::cli::run::{Stop, say};
+use crate::cli::{CliError, secret_in};
 use crate::sim::{self, Options};
-use crate::{config, telemetry};
-use secrecy::SecretString;
+use crate::telemetry;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,7 +33,7 @@ const STOP_TIME: Duration = Duration::from_secs(3);
 pub async fn run(args: Args) -> Result<(), CliError> {
     telemetry::init(telemetry::DEFAULT_FILTER);
     let mut stop = Stop::listen()?;
-    let webhook_secret = args.webhook_secret_env.as_deref().map(secret).transpose()?;
+    let webhook_secret = args.webhook_secret_env.as_deref().map(secret_in).transpose()?;
     let options = Options { journal: args.journal, webhook_url: args.webhook_url, webhook_secret };
     let started = sim::start(args.listen, options);
     let (server, address) = started.map_err(|error| CliError::Io("the simulated world cannot start", error))?;
@@ -45,8 +44,4 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let _ = timeout(STOP_TIME, handle.stop(true)).await;
     running.abort();
     Ok(())
-}
-
-fn secret(name: &str) -> Result<SecretString, CliError> {
-    config::named_secret(name).ok_or_else(|| CliError::NoSuch(format!("value in the environment variable {name}")))
 }

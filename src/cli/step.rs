@@ -2,8 +2,7 @@
 
 use crate::app::steps::set_policy::set_step_policy;
 use crate::cli::output::Output;
-use crate::cli::{CliError, admin_app};
-use crate::config;
+use crate::cli::{CliError, admin_app, secret_in};
 use crate::db::deadline::Deadline;
 use crate::db::step_policies::StepPolicy;
 use crate::domain::ids::OrgId;
@@ -66,9 +65,7 @@ impl Command {
 pub async fn run(command: Command) -> Result<(), CliError> {
     let Command::Set(args) = command;
     let app = admin_app().await?;
-    let no_secret = |name: &String| CliError::NoSuch(format!("value in the environment variable {name}"));
-    let secret = args.secret_env.as_ref().map(|name| config::named_secret(name).ok_or_else(|| no_secret(name)));
-    let secret = secret.transpose()?;
+    let secret = args.secret_env.as_deref().map(secret_in).transpose()?;
     let policy = StepPolicy {
         // The parser lets only these spellings through.
         kind: StepKind::parse(&args.kind).ok_or_else(|| CliError::NoSuch(format!("step {}", args.kind)))?,

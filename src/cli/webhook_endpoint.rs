@@ -2,13 +2,11 @@
 
 use crate::app::inbox::endpoints::{NewSecret, add_secret, create_endpoint, retire_secret};
 use crate::cli::output::Output;
-use crate::cli::{CliError, admin_app};
-use crate::config;
+use crate::cli::{CliError, admin_app, secret_in};
 use crate::db::deadline::Deadline;
 use crate::domain::ids::OrgId;
 use crate::domain::reply::timestamp;
 use clap::builder::PossibleValuesParser;
-use secrecy::SecretString;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -102,14 +100,9 @@ pub async fn run(command: Command) -> Result<(), CliError> {
     }
 }
 
-fn secret(variable: &str) -> Result<SecretString, CliError> {
-    config::named_secret(variable)
-        .ok_or_else(|| CliError::NoSuch(format!("value in the environment variable {variable}")))
-}
-
 async fn create(args: &Create) -> Result<(), CliError> {
     let app = admin_app().await?;
-    let new = NewSecret { name: args.secret_env.clone(), secret: secret(&args.secret_env)? };
+    let new = NewSecret { name: args.secret_env.clone(), secret: secret_in(&args.secret_env)? };
     let endpoint_id = create_endpoint(&app, OrgId(args.org), &new, Deadline::of_request()).await?;
     let path = format!("/v1/webhooks/{endpoint_id}");
     args.output.print(&json!({ "endpoint_id": endpoint_id, "path": path }), || {
@@ -120,7 +113,7 @@ async fn create(args: &Create) -> Result<(), CliError> {
 
 async fn add(args: &Add) -> Result<(), CliError> {
     let app = admin_app().await?;
-    let new = NewSecret { name: args.secret_env.clone(), secret: secret(&args.secret_env)? };
+    let new = NewSecret { name: args.secret_env.clone(), secret: secret_in(&args.secret_env)? };
     let label = add_secret(&app, OrgId(args.org), args.endpoint, &new, Deadline::of_request()).await?;
     let told = json!({ "endpoint_id": args.endpoint, "label": label, "state": "active" });
     args.output.print(&told, || format!("endpoint {} accepts the secret {label}", args.endpoint));
@@ -129,7 +122,7 @@ async fn add(args: &Add) -> Result<(), CliError> {
 
 async fn retire(args: &Retire) -> Result<(), CliError> {
     let app = admin_app().await?;
-    let (secret, grace) = (secret(&args.secret_env)?, args.grace.into());
+    let (secret, grace) = (secret_in(&args.secret_env)?, args.grace.into());
     let (label, until) =
         retire_secret(&app, OrgId(args.org), args.endpoint, &secret, grace, Deadline::of_request()).await?;
     let until = timestamp(until);
