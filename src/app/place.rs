@@ -96,14 +96,16 @@ pub(super) async fn charged(
     charge: FirstCharge,
     expires_at: Option<OffsetDateTime>,
 ) -> Result<Answer, AppError> {
+    let minted = Mine { order_id: Some(charge.id.order_id), lease_token: None };
     if let Some(reply) = carry_out(app, charge).await.map_err(begun)?.reply {
         return Ok(Answer::first(reply, expires_at));
     }
-    // Not settled; or by somebody else, in which case the claim has the answer.
+    // Not settled; or by somebody else, for instance a notification that was faster. Then the claim has the answer, and this
+    // request is still the one that did the work.
     let found = keyed.find(app, Deadline::of_request()).await.map_err(begun)?.ok_or(AppError::OutcomeUnknown)?;
-    match keyed.decide(&found, Mine::default()) {
+    match keyed.decide(&found, minted) {
         // Due already: the next retry takes it up.
         Decision::TakeOver { .. } => keyed.unsettled(app, &found, 1).await,
-        _ => keyed.answer(app, found, Mine::default()).await.map_err(begun),
+        _ => keyed.answer(app, found, minted).await.map_err(begun),
     }
 }
