@@ -48,6 +48,11 @@ verify-faults: build ## orders and payments under kills and cut lines, then judg
 	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/report.json \
 	  $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLIENTS),--clients $(CLIENTS)) $(ARGS)
 
+.PHONY: verify-kills
+verify-kills: build ## how long an answer takes when its server is killed, one kill at a time (SEED=N, FAULTS=60, CLIENTS=20)
+	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/kills.json --single-kills \
+	  --faults $(or $(FAULTS),60) --clients $(or $(CLIENTS),20) --paid 60 $(if $(SEED),--seed $(SEED)) $(ARGS)
+
 .PHONY: bench
 bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one)
 	cargo bench --locked --bench load

@@ -9,6 +9,9 @@ pub struct Arguments {
     /// Replays the choices of a run: which faults, which orders; a new one by default
     #[arg(long)]
     pub seed: Option<u32>,
+    /// Only servers are killed, each kill with the time to be settled before the next; then its time is judged, too
+    #[arg(long)]
+    pub single_kills: bool,
     /// How many faults
     #[arg(long, default_value_t = 200)]
     pub faults: u32,

@@ -3,7 +3,7 @@
 
 use crate::answer::{Answer, Call, Meaning, What};
 use crate::api::{Api, HangUp};
-use crate::ledger::{Kind, Ledger, Violation};
+use crate::ledger::{Kill, Kind, Ledger, Violation};
 use crate::orders::Order;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -165,7 +165,7 @@ impl Client {
 /// Sends a call until it is settled, or until the client gives up.
 pub async fn until_definite(shared: &Shared, call: &Call, random: &mut StdRng, limit: Duration) -> Option<Told> {
     let started = Instant::now();
-    let mut killed_at: Option<Instant> = None;
+    let mut caught_in: Option<Kill> = None;
     while started.elapsed() < limit {
         let mut tries = Vec::new();
         let server = random.random_range(0..2);
@@ -178,8 +178,8 @@ pub async fn until_definite(shared: &Shared, call: &Call, random: &mut StdRng, l
             _ => tries.push((server, attempt(shared, server, call).await)),
         }
         let mut told: Option<Told> = None;
-        for (server, (answer, lost_at)) in tries {
-            killed_at = killed_at.or(lost_at);
+        for (server, (answer, kill)) in tries {
+            caught_in = caught_in.or(kill);
             let Some(answer) = answer else { continue };
             match answer.meaning(call.what) {
                 Meaning::Definite => match &told {
@@ -195,7 +195,7 @@ pub async fn until_definite(shared: &Shared, call: &Call, random: &mut StdRng, l
             }
         }
         if told.is_some() {
-            shared.ledger.settled(killed_at);
+            shared.ledger.settled(call, caught_in);
             return told;
         }
         sleep(Duration::from_millis(random.random_range(BACKOFF_MS))).await;
@@ -224,12 +224,12 @@ async fn replay(shared: &Shared, call: &Call, told: &Told, random: &mut StdRng) 
     shared.ledger.violated(Violation::new(Kind::Unfinished, what));
 }
 
-/// One try, and when it was lost with its server, the moment of the kill.
-async fn attempt(shared: &Shared, server: usize, call: &Call) -> (Option<Answer>, Option<Instant>) {
+/// One try, and when it was lost with its server, the kill.
+async fn attempt(shared: &Shared, server: usize, call: &Call) -> (Option<Answer>, Option<Kill>) {
     let number = shared.ledger.sets_out(server);
     let answer = shared.api.send(server, call).await;
-    let lost_at = shared.ledger.arrives(number, answer.as_ref());
-    (answer, lost_at)
+    let kill = shared.ledger.arrives(number, answer.as_ref());
+    (answer, kill)
 }
 
 async fn hang_up(shared: &Shared, server: usize, call: &Call, random: &mut StdRng) {

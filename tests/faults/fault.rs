@@ -78,6 +78,11 @@ impl Fault {
         if with_gateway { fault } else { fault.without_gateway() }
     }
 
+    /// The kill of one of the servers.
+    pub fn kill_a_server(random: &mut StdRng) -> Self {
+        Self::Kill(if random.random_bool(0.5) { Target::ServerA } else { Target::ServerB })
+    }
+
     fn without_gateway(self) -> Self {
         match self {
             Self::Strike(_, strike, times) => Self::Strike(Line::Database, strike, times),

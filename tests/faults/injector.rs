@@ -1,6 +1,7 @@
 //! Chooses one fault after another by the seed, and makes it happen.
 
 use crate::Failure;
+use crate::after_kill::BOUND;
 use crate::fault::{Fault, Line, Target};
 use crate::ledger::Ledger;
 use crate::proxy::Proxy;
@@ -18,29 +19,47 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// The longest that the database is asked for its sessions.
 const ASK_LIMIT: Duration = Duration::from_secs(5);
 
-/// Makes so many faults happen; nothing is broken any more when it returns.
-///
-/// # Errors
-///
-/// When PostgreSQL does not start again.
-pub async fn inject(stack: &Stack, ledger: &Ledger, faults: u32, seed: u64) -> Result<(), Failure> {
-    let mut random = StdRng::seed_from_u64(seed);
-    sleep(WARM_UP).await;
-    for _ in 0..faults {
-        let fault = Fault::choose(&mut random, stack.gateway.is_some());
-        ledger.injected(&fault);
-        strike(stack, ledger, fault).await?;
-        sleep(Duration::from_millis(random.random_range(GAP_MS))).await;
-    }
-    for line in [Line::Gateway, Line::Database] {
-        if let Some(proxy) = proxy(stack, line) {
-            proxy.calm();
+/// Makes faults happen.
+pub struct Injector<'a> {
+    /// What is struck.
+    pub stack: &'a Stack,
+    /// Where it is noted.
+    pub ledger: &'a Ledger,
+    /// Only servers are killed, and what a kill caught is settled before the next one.
+    pub single_kills: bool,
+}
+
+impl Injector<'_> {
+    /// Makes so many faults happen; nothing is broken any more when it returns.
+    ///
+    /// # Errors
+    ///
+    /// When PostgreSQL does not start again.
+    pub async fn inject(&self, faults: u32, seed: u64) -> Result<(), Failure> {
+        let Self { stack, ledger, single_kills } = *self;
+        let mut random = StdRng::seed_from_u64(seed);
+        sleep(WARM_UP).await;
+        for _ in 0..faults {
+            let fault = if single_kills {
+                Fault::kill_a_server(&mut random)
+            } else {
+                Fault::choose(&mut random, stack.gateway.is_some())
+            };
+            ledger.injected(&fault);
+            strike(stack, ledger, fault).await?;
+            let settling = if single_kills { BOUND } else { Duration::ZERO };
+            sleep(settling + Duration::from_millis(random.random_range(GAP_MS))).await;
         }
+        for line in [Line::Gateway, Line::Database] {
+            if let Some(proxy) = proxy(stack, line) {
+                proxy.calm();
+            }
+        }
+        for target in [Target::ServerA, Target::ServerB, Target::Worker] {
+            process(stack, target).resume().await;
+        }
+        Ok(())
     }
-    for target in [Target::ServerA, Target::ServerB, Target::Worker] {
-        process(stack, target).resume().await;
-    }
-    Ok(())
 }
 
 async fn strike(stack: &Stack, ledger: &Ledger, fault: Fault) -> Result<(), Failure> {

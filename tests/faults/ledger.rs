@@ -1,7 +1,8 @@
 //! What has happened so far: answers, faults, requests that were on their way when their server was killed, violations.
 
 use crate::Failure;
-use crate::answer::Answer;
+use crate::after_kill::AfterKill;
+use crate::answer::{Answer, Call};
 use crate::fault::Fault;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -35,6 +36,8 @@ pub enum Kind {
     Replay,
     /// An answer that should not have been given.
     Answer,
+    /// Answers that took too long after a kill.
+    Late,
     /// A process ended by itself.
     Process,
 }
@@ -76,14 +79,23 @@ pub struct Figures {
     /// Calls with a definite answer.
     pub settled: u64,
     /// From the kill of a server to the definite answer of what was on its way there.
-    pub after_kill: Vec<Duration>,
+    pub after_kill: Vec<AfterKill>,
     /// What went wrong so far.
     pub violations: Vec<Violation>,
+}
+
+/// A kill that a try was caught in.
+#[derive(Debug, Clone, Copy)]
+pub struct Kill {
+    at: Instant,
+    /// How many faults there had been by then.
+    faults: u64,
 }
 
 #[derive(Default)]
 struct State {
     figures: Figures,
+    faults: u64,
     next_flight: u64,
     flights: HashMap<u64, Flight>,
 }
@@ -91,7 +103,7 @@ struct State {
 /// A try on its way.
 struct Flight {
     server: usize,
-    killed_at: Option<Instant>,
+    kill: Option<Kill>,
 }
 
 impl Ledger {
@@ -111,14 +123,17 @@ impl Ledger {
     /// A fault is about to happen.
     pub fn injected(&self, fault: &Fault) {
         self.log(&format!("fault {fault:?}"));
-        *self.state().figures.faults.entry(fault.kind()).or_default() += 1;
+        let mut state = self.state();
+        state.faults += 1;
+        *state.figures.faults.entry(fault.kind()).or_default() += 1;
     }
 
     /// A server is about to be killed.
     pub fn kills(&self, server: usize) {
-        let now = Instant::now();
-        for flight in self.state().flights.values_mut().filter(|flight| flight.server == server) {
-            flight.killed_at.get_or_insert(now);
+        let mut state = self.state();
+        let kill = Kill { at: Instant::now(), faults: state.faults };
+        for flight in state.flights.values_mut().filter(|flight| flight.server == server) {
+            flight.kill.get_or_insert(kill);
         }
     }
 
@@ -128,17 +143,17 @@ impl Ledger {
         state.figures.requests += 1;
         state.next_flight += 1;
         let number = state.next_flight;
-        state.flights.insert(number, Flight { server, killed_at: None });
+        state.flights.insert(number, Flight { server, kill: None });
         number
     }
 
-    /// A try has ended. When it was lost with its server, gives the moment of the kill.
-    pub fn arrives(&self, number: u64, answer: Option<&Answer>) -> Option<Instant> {
+    /// A try has ended. When it was lost with its server, gives the kill.
+    pub fn arrives(&self, number: u64, answer: Option<&Answer>) -> Option<Kill> {
         let mut state = self.state();
         let label = answer.map_or_else(|| "no answer".to_owned(), Answer::label);
         *state.figures.answers.entry(label).or_default() += 1;
         let flight = state.flights.remove(&number)?;
-        flight.killed_at.filter(|_| answer.is_none())
+        flight.kill.filter(|_| answer.is_none())
     }
 
     /// A client has hung up.
@@ -148,11 +163,16 @@ impl Ledger {
         state.figures.hung_up += 1;
     }
 
-    /// A call has its definite answer; with the moment of the first kill that it was caught in.
-    pub fn settled(&self, killed_at: Option<Instant>) {
+    /// A call has its definite answer; with the first kill that it was caught in.
+    pub fn settled(&self, call: &Call, kill: Option<Kill>) {
         let mut state = self.state();
         state.figures.settled += 1;
-        state.figures.after_kill.extend(killed_at.map(|moment| moment.elapsed()));
+        let Some(kill) = kill else { return };
+        let after = AfterKill { time: kill.at.elapsed(), alone: kill.faults == state.faults };
+        state.figures.after_kill.push(after);
+        drop(state);
+        let (seconds, body) = (after.time.as_secs_f64(), String::from_utf8_lossy(&call.body));
+        self.log(&format!("{seconds:.2} s after a kill, alone: {}, {} of {}: {body}", after.alone, call.key, call.org));
     }
 
     /// Something went wrong.

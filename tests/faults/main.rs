@@ -8,6 +8,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it prints is its result")]
 #![allow(clippy::indexing_slicing, reason = "a run that panics has failed, and says where")]
 
+mod after_kill;
 mod answer;
 mod api;
 mod arguments;
@@ -39,7 +40,7 @@ use tokio::time::timeout;
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// What a fault may take at most, on average, and what everything around the faults may take.
-const LIMIT_FOR_EACH_FAULT: Duration = Duration::from_secs(4);
+const LIMIT_FOR_EACH_FAULT: Duration = Duration::from_secs(10);
 const LIMIT_AROUND: Duration = Duration::from_mins(6);
 
 fn main() -> ExitCode {

@@ -1,9 +1,10 @@
 //! One run from its first process to its verdict.
 
 use crate::Failure;
+use crate::after_kill;
 use crate::arguments::Arguments;
 use crate::clients::{self, Manner, Record, Shared};
-use crate::injector::inject;
+use crate::injector::Injector;
 use crate::judge::{bite, judge, settle};
 use crate::ledger::{Kind, Ledger, Violation};
 use crate::progress;
@@ -37,7 +38,8 @@ pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
         let own_seed = u64::from(seed) << 32 | u64::from(number + 1);
         crowd.spawn(clients::run(shared.clone(), number as usize, manner, own_seed));
     }
-    inject(&stack, &ledger, arguments.faults, u64::from(seed) << 32).await?;
+    let injector = Injector { stack: &stack, ledger: &ledger, single_kills: arguments.single_kills };
+    injector.inject(arguments.faults, u64::from(seed) << 32).await?;
     let faults_stopped = Instant::now();
     over.cancel();
     eprintln!("{:4} s  the faults have stopped", ledger.elapsed().as_secs());
@@ -50,6 +52,11 @@ pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
     }
     for what in stack.ended_by_themselves() {
         ledger.violated(Violation::new(Kind::Process, what));
+    }
+    if arguments.single_kills
+        && let Some(late) = after_kill::check(&ledger.figures().after_kill)
+    {
+        ledger.violated(late);
     }
     let report = Report { arguments: &arguments, seed, stack: &stack, ledger: &ledger, evidence: &evidence };
     println!("{report}");
