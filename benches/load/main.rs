@@ -18,6 +18,7 @@ mod requests;
 mod setup;
 mod stand;
 mod statistics;
+mod steps;
 mod work;
 
 use std::env;
@@ -108,6 +109,11 @@ async fn measure() -> Result<Report, Failure> {
         }
     }
     report.set_rows(stand.count_rows().await?);
+    for round in 1..=scale.rounds {
+        let steps = stand.run_steps().await?;
+        eprintln!("round {round}/{}  one worker: {:.0} effects a second", scale.rounds, steps.per_second);
+        report.add_steps(steps);
+    }
     println!("{report}");
     let file = directory.join("load.json");
     std::fs::write(&file, format!("{:#}\n", report.json()))?;

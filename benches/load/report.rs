@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::stand::Environment;
 use crate::statistics::median;
+use crate::steps::Steps;
 use crate::work::{CONNECTIONS, Memory, Sample, WORKS, Work};
 
 /// New orders over HTTP at 32 connections reach at least this part of what pgbench does with the bare statement.
@@ -14,6 +15,10 @@ const RATIO_GATE: f64 = 0.65;
 
 /// The service's memory at 128 connections stays below this many MiB.
 const MEMORY_GATE: f64 = 60.0;
+
+/// A worker brings at least so many effects a second to local partners, and holds less memory than so many MiB.
+const EFFECTS_GATE: f64 = 1_000.0;
+const WORKER_MEMORY_GATE: f64 = 80.0;
 
 /// Errors described in the table.
 const NOTES: usize = 5;
@@ -27,6 +32,7 @@ pub struct Report {
     duration: Duration,
     samples: Vec<(Work, usize, Sample)>,
     rows: Option<(i64, i64)>,
+    steps: Vec<Steps>,
 }
 
 /// One thing that is asked of the figures.
@@ -50,12 +56,17 @@ impl Gate {
 impl Report {
     /// An empty one.
     pub fn new(environment: Environment, duration: Duration) -> Self {
-        Self { environment, duration, samples: Vec::new(), rows: None }
+        Self { environment, duration, samples: Vec::new(), rows: None, steps: Vec::new() }
     }
 
     /// Adds what a run gave.
     pub fn add(&mut self, work: Work, connections: usize, sample: Sample) {
         self.samples.push((work, connections, sample));
+    }
+
+    /// Adds what a run of one worker gave.
+    pub fn add_steps(&mut self, steps: Steps) {
+        self.steps.push(steps);
     }
 
     /// Sets how many keys and orders there were at the end.
@@ -66,7 +77,8 @@ impl Report {
     /// Requests that failed; keys without an order or orders without a key count as well.
     pub fn errors(&self) -> u64 {
         let requests: u64 = self.samples.iter().map(|(.., sample)| sample.errors).sum();
-        requests + self.rows.map_or(0, |(keys, orders)| keys.abs_diff(orders))
+        let effects: u64 = self.steps.iter().map(|steps| steps.errors).sum();
+        requests + effects + self.rows.map_or(0, |(keys, orders)| keys.abs_diff(orders))
     }
 
     /// What the figures depend on, in one line.
@@ -111,9 +123,11 @@ impl Report {
         })
     }
 
-    fn gates(&self) -> [Gate; 3] {
+    fn gates(&self) -> [Gate; 5] {
         let ratio = self.ratio(RATIOS[0], 32);
         let memory = self.memory(128);
+        let effects = median(self.steps.iter().map(|steps| steps.per_second));
+        let worker = self.steps.iter().map(|steps| steps.memory).reduce(f64::max);
         [
             Gate {
                 name: "http new / pgbench single statement, 32 connections",
@@ -129,6 +143,16 @@ impl Report {
                 name: "server memory, 128 connections",
                 asked: format!("below {MEMORY_GATE} MiB"),
                 found: memory.map(|Memory { resident, .. }| (format!("{resident:.1} MiB"), resident < MEMORY_GATE)),
+            },
+            Gate {
+                name: "effects of one worker, a second",
+                asked: format!("at least {EFFECTS_GATE}"),
+                found: effects.map(|effects| (format!("{effects:.0}"), effects >= EFFECTS_GATE)),
+            },
+            Gate {
+                name: "worker memory",
+                asked: format!("below {WORKER_MEMORY_GATE} MiB"),
+                found: worker.map(|memory| (format!("{memory:.1} MiB"), memory < WORKER_MEMORY_GATE)),
             },
         ]
     }
@@ -158,6 +182,10 @@ impl Report {
             "medians": cells.collect::<Vec<_>>(),
             "ratios": ratios.collect::<Vec<_>>(),
             "memory_mib_at_128": self.memory(128).map(|memory| json!({"rss": memory.resident, "peak": memory.peak})),
+            "steps": self.steps.iter().map(|steps| json!({
+                "effects_per_second": steps.per_second, "worker_memory_mib": steps.memory,
+                "worker_cpu_us": steps.worker_cpu_us, "errors": steps.errors,
+            })).collect::<Vec<_>>(),
             "cpu_of_others": self.others().map(|(median, most)| json!({"median": median, "most": most})),
             "rows": self.rows.map(|(keys, orders)| json!({"idempotency_keys": keys, "orders": orders})),
             "gates": gates,
@@ -222,6 +250,14 @@ impl Display for Report {
         }
         if let Some(Memory { resident, peak }) = self.memory(128) {
             writeln!(f, "server memory, 128 connections: {resident:.1} MiB resident, peak {peak:.1} MiB")?;
+        }
+        for steps in &self.steps {
+            let Steps { per_second, memory, worker_cpu_us, errors } = steps;
+            writeln!(
+                f,
+                "one worker: {per_second:.0} effects a second, {worker_cpu_us:.0} us of its CPU each, {memory:.1} MiB, \
+                 {errors} errors"
+            )?;
         }
         if let Some((median, most)) = self.others() {
             let (median, most) = (median * 100.0, most * 100.0);

@@ -1,6 +1,5 @@
 //! Starts what is measured: a private PostgreSQL with production durability, and the service as its users run it.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,7 +16,7 @@ use crate::Failure;
 /// The program under test, built by cargo for this bench.
 const ICHIDO: &str = env!("CARGO_BIN_EXE_ichido");
 
-/// How long the service may take until it listens.
+/// How long a process may take until it listens.
 const LISTEN_LIMIT: Duration = Duration::from_secs(20);
 
 /// How the names of the directories with the data begin.
@@ -106,42 +105,46 @@ pub fn member(object: &Value, name: &str) -> Result<String, Failure> {
     }
 }
 
-/// The running service; killed on drop.
-pub struct Service {
+/// A running process of the program; killed on drop.
+pub struct Running {
     /// Its process, as long as this value lives.
     pub pid: u32,
-    /// Host and port it listens on.
-    pub address: String,
-    _child: Child,
+    child: Child,
+    log: PathBuf,
+    output: PathBuf,
 }
 
-impl Service {
-    /// Starts it and waits until it says where it listens. What it prints goes to `server.out` and `server.log`.
-    pub async fn start(bench: &Path, url: &str) -> Result<Self, Failure> {
-        let (output, log) = (bench.join("server.out"), bench.join("server.log"));
-        let mut child = tokio::process::Command::new(ICHIDO)
-            .args([OsStr::new("serve"), OsStr::new("--listen"), OsStr::new("127.0.0.1:0")])
+impl Running {
+    /// Starts it. What it prints goes to `<name>.out` and `<name>.log`.
+    pub fn start(bench: &Path, name: &str, url: &str, arguments: &[&str]) -> Result<Self, Failure> {
+        let [output, log] = ["out", "log"].map(|end| bench.join(format!("{name}.{end}")));
+        let child = tokio::process::Command::new(ICHIDO)
+            .args(arguments)
             .env("DATABASE_URL", url)
             .stdin(Stdio::null())
             .stdout(File::create(&output)?)
             .stderr(File::create(&log)?)
             .kill_on_drop(true)
             .spawn()?;
-        let pid = child.id().ok_or("the service ended at once")?;
+        let pid = child.id().ok_or_else(|| format!("{name} ended at once"))?;
+        Ok(Self { pid, child, log, output })
+    }
+
+    /// Waits until it says where it listens; gives host and port.
+    pub async fn address(&mut self) -> Result<String, Failure> {
         let deadline = Instant::now() + LISTEN_LIMIT;
         loop {
-            let printed = fs::read_to_string(&output)?;
+            let printed = fs::read_to_string(&self.output)?;
             // Only a line that is complete: the address may be written in two parts.
             if let Some((line, _)) = printed.split_once('\n') {
                 let address = line.trim().strip_prefix("listening on http://");
-                let address = address.ok_or_else(|| format!("the service's first line is `{line}`"))?;
-                return Ok(Self { pid, address: address.to_owned(), _child: child });
+                return Ok(address.ok_or_else(|| format!("the first line is `{line}`"))?.to_owned());
             }
-            if let Some(status) = child.try_wait()? {
-                return Err(format!("the service ended ({status}); its log is {}", log.display()).into());
+            if let Some(status) = self.child.try_wait()? {
+                return Err(format!("ended ({status}); the log is {}", self.log.display()).into());
             }
             if Instant::now() > deadline {
-                return Err(format!("the service does not listen; its log is {}", log.display()).into());
+                return Err(format!("does not listen; the log is {}", self.log.display()).into());
             }
             sleep(Duration::from_millis(10)).await;
         }

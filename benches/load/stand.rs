@@ -13,8 +13,9 @@ use crate::Failure;
 use crate::http_run::{self, Target};
 use crate::pgbench::Pgbench;
 use crate::process;
-use crate::setup::{self, RunDirectory, Service};
+use crate::setup::{self, RunDirectory, Running};
 use crate::statistics::percentile;
+use crate::steps::{self, Steps};
 use crate::work::{Memory, Sample, Work};
 
 /// How often memory is looked at during a run.
@@ -42,15 +43,16 @@ pub struct Environment {
 
 /// Service and PostgreSQL, running. The order of the members is the order in which they end.
 pub struct Stand {
-    service: Service,
+    service: Running,
     pgbench: Option<Pgbench>,
     client: Client,
     postgres: Server,
+    url: String,
     target: Target,
     environment: Environment,
     // A `Cell`, since runs borrow the stand and each needs another number.
     runs: std::cell::Cell<u32>,
-    _directory: RunDirectory,
+    directory: RunDirectory,
 }
 
 impl Stand {
@@ -66,8 +68,9 @@ impl Stand {
         let org_id = setup::member(&org, "org_id")?;
         let scopes = ["--scope", "orders:write", "--scope", "orders:read"];
         let key = setup::admin(&url, &[&["key", "create", "--org", &org_id], &scopes[..]].concat())?;
-        let service = Service::start(bench, &url).await?;
-        let target = Target { address: service.address.clone(), token: setup::member(&key, "token")? };
+        // Its periodic jobs are another process's, and measured on their own.
+        let mut service = Running::start(bench, "server", &url, &["serve", "--no-worker", "--listen", "127.0.0.1:0"])?;
+        let target = Target { address: service.address().await?, token: setup::member(&key, "token")? };
         http_run::create_known(&target, WARM_UP_CONNECTIONS).await?;
         let client = setup::connect(&url).await?;
         let pgbench = if let Some(program) = Pgbench::program(&binaries.bin_dir) {
@@ -79,7 +82,7 @@ impl Stand {
         };
         let environment = environment(&client, load_before).await?;
         let runs = std::cell::Cell::new(0);
-        Ok(Self { service, pgbench, client, postgres, target, environment, runs, _directory: directory })
+        Ok(Self { service, pgbench, client, postgres, url, target, environment, runs, directory })
     }
 
     /// What the figures depend on.
@@ -109,6 +112,11 @@ impl Stand {
         let others = self.cpu_of_others().zip(others_before).map(|(after, before)| after.saturating_sub(before));
         sample.others = others.map(|used| used.as_secs_f64() / all);
         Ok(Some(sample))
+    }
+
+    /// What one worker does, with the service idle.
+    pub async fn run_steps(&self) -> Result<Steps, Failure> {
+        steps::run(&self.url, self.directory.path(), &self.client).await
     }
 
     fn cpu_of_postgres(&self) -> Option<Duration> {

@@ -29,6 +29,7 @@ mod persist;
 mod place;
 pub mod recover_due;
 mod refund;
+mod rooms;
 pub mod set_gateway;
 pub mod steps;
 pub mod sweep;

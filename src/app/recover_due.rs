@@ -1,10 +1,13 @@
-//! Takes up what is due: charges whose holder is gone, questions whose time has come, refunds.
+//! Takes up what is due: charges whose holder is gone, questions whose time has come, refunds, steps.
 
 use crate::app::App;
 use crate::app::breakers::Breakers;
 use crate::app::charge::recover::recover_charge;
 use crate::app::error::AppError;
 use crate::app::refund::carry_out_refund;
+use crate::app::rooms::{Lane, Room, Rooms};
+use crate::app::steps::finish::Finisher;
+use crate::app::steps::first_sending::{self, FirstSending, callable};
 use crate::app::steps::run::run_step;
 use crate::db::deadline::Deadline;
 use crate::db::operations::OperationId;
@@ -13,28 +16,23 @@ use crate::domain::step::StepKind;
 use rand::seq::SliceRandom;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-/// Effects of one organisation that one process works on at once: a gateway that hangs holds up nobody else's.
-const PER_ORG: usize = 8;
-
-/// Effects that one process works on at once. Between their calls they need connections.
-const AT_ONCE: usize = 16;
-
-/// Of an organisation, for its money (`true`) or its steps.
-type Rooms = HashMap<(OrgId, bool), Arc<Semaphore>>;
+/// First sendings that one process records one by one at the same time; each needs a connection.
+const RECORDED_ALONE: usize = 4;
 
 /// What one process has taken up. Each effect is a task of its own, so that no round waits for another's gateway.
 #[derive(Clone)]
 pub struct Recovery {
     app: App,
-    money: Arc<Semaphore>,
-    steps: Arc<Semaphore>,
-    rooms: Arc<Mutex<Rooms>>,
+    rooms: Arc<Rooms>,
+    finishers: Arc<Mutex<HashMap<OrgId, Arc<Finisher>>>>,
+    alone: Arc<Semaphore>,
     breakers: Arc<Breakers>,
     work: TaskTracker,
+    ended: Arc<Notify>,
 }
 
 impl Recovery {
@@ -43,11 +41,12 @@ impl Recovery {
     pub fn new(app: App) -> Self {
         Self {
             app,
-            money: Arc::new(Semaphore::new(AT_ONCE)),
-            steps: Arc::new(Semaphore::new(AT_ONCE)),
             rooms: Arc::default(),
+            finishers: Arc::default(),
+            alone: Arc::new(Semaphore::new(RECORDED_ALONE)),
             breakers: Arc::default(),
             work: TaskTracker::new(),
+            ended: Arc::default(),
         }
     }
 
@@ -63,31 +62,49 @@ impl Recovery {
         // Whoever comes first gets the room that is left; that is somebody else each time.
         orgs.shuffle(&mut rand::rng());
         for org_id in orgs {
-            begun += self.begin_of(org_id).await?;
+            let silent = self.breakers.open_kinds(org_id);
+            begun += self.begin_alone(org_id, Lane::Money, &step_kinds()).await?;
+            let money = ["charge", "refund"].map(str::to_owned);
+            begun += self.begin_alone(org_id, Lane::Steps, &[&silent[..], &money].concat()).await?;
+            begun += self.begin_first_sendings(org_id, &silent).await?;
         }
         Ok(begun)
     }
 
-    /// Money and steps have rooms of their own: a warehouse that hangs holds up no refund.
-    async fn begin_of(&self, org_id: OrgId) -> Result<usize, AppError> {
+    async fn begin_alone(&self, org_id: OrgId, lane: Lane, except: &[String]) -> Result<usize, AppError> {
+        // Those in hand are leased, and not due.
+        let limit = self.rooms.left(org_id, lane);
+        if limit == 0 {
+            return Ok(0);
+        }
         let mut begun = 0;
-        let steps: Vec<_> = StepKind::ALL.iter().map(|kind| (*kind).to_owned()).collect();
-        let silent = self.breakers.open_kinds(org_id);
-        let money = ["charge", "refund"].map(str::to_owned);
-        for (of_money, except) in [(true, steps), (false, [silent, money.to_vec()].concat())] {
-            let (room, all) = (self.room(org_id, of_money), if of_money { &self.money } else { &self.steps });
-            // Those in hand are leased, and not due.
-            let limit = i64::try_from(room.available_permits().min(all.available_permits())).unwrap_or_default();
-            if limit == 0 {
-                continue;
+        for id in self.app.db.due_operations(org_id, limit, except, Deadline::of_request()).await? {
+            if let Some(room) = self.rooms.take(org_id, lane) {
+                self.work.spawn(self.clone().take_up(id, room));
+                begun += 1;
             }
-            for id in self.app.db.due_operations(org_id, limit, &except, Deadline::of_request()).await? {
-                let permits = (Arc::clone(&room).try_acquire_owned(), Arc::clone(all).try_acquire_owned());
-                if let (Ok(of_org), Ok(of_all)) = permits {
-                    self.work.spawn(take_up(self.clone(), id, [of_org, of_all]));
-                    begun += 1;
-                }
-            }
+        }
+        Ok(begun)
+    }
+
+    async fn begin_first_sendings(&self, org_id: OrgId, silent: &[String]) -> Result<usize, AppError> {
+        let rooms: Vec<_> = self.rooms.take_all(org_id, Lane::FirstSendings);
+        if rooms.is_empty() {
+            return Ok(0);
+        }
+        let (partners, unusable) = callable(&self.app, org_id, silent).await?;
+        // So that it is tried, and complained of, not in every round.
+        for kind in unusable {
+            self.breakers.note(org_id, kind.as_str(), false);
+        }
+        if partners.is_empty() {
+            return Ok(0);
+        }
+        let limit = i64::try_from(rooms.len()).unwrap_or_default();
+        let taken = first_sending::take(&self.app, org_id, &partners, limit).await?;
+        let begun = taken.len();
+        for (sending, room) in taken.into_iter().zip(rooms) {
+            self.work.spawn(self.clone().send_first(sending, room));
         }
         Ok(begun)
     }
@@ -99,26 +116,53 @@ impl Recovery {
         self.work.reopen();
     }
 
-    fn room(&self, org_id: OrgId, of_money: bool) -> Arc<Semaphore> {
-        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(rooms.entry((org_id, of_money)).or_insert_with(|| Arc::new(Semaphore::new(PER_ORG))))
+    /// Waits until something was settled that was begun, or has been since the last call: then there is room, and perhaps more
+    /// due.
+    pub async fn has_room_again(&self) {
+        self.ended.notified().await;
+    }
+
+    async fn take_up(self, id: OperationId, room: Room) {
+        let app = &self.app;
+        let result = match id.kind.as_str() {
+            "charge" => recover_charge(app, &id, "recovery", Uuid::now_v7()).await.map(|_| None),
+            "refund" => carry_out_refund(app, &id).await.map(|_| None),
+            _ => run_step(app, &id).await,
+        };
+        self.ended(&id, result, room);
+    }
+
+    async fn send_first(self, sending: FirstSending, room: Room) {
+        let id = sending.id().clone();
+        let finisher = self.finisher(id.org_id);
+        let result = first_sending::carry_out(&self.app, sending, &finisher, &self.alone).await;
+        self.ended(&id, result, room);
+    }
+
+    fn ended(&self, id: &OperationId, result: Result<Option<bool>, AppError>, room: Room) {
+        drop(room);
+        match result {
+            Ok(answered) => {
+                if let Some(answered) = answered {
+                    self.breakers.note(id.org_id, &id.kind, answered);
+                }
+                self.ended.notify_one();
+            }
+            // It may be due still, so this is no reason to look at once.
+            Err(error) => {
+                tracing::warn!(%error, order_id = %id.order_id, kind = id.kind, "effect not settled");
+                // What cannot even be begun must not keep the others of its organisation from being seen.
+                self.breakers.note(id.org_id, &id.kind, false);
+            }
+        }
+    }
+
+    fn finisher(&self, org_id: OrgId) -> Arc<Finisher> {
+        let mut finishers = self.finishers.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(finishers.entry(org_id).or_default())
     }
 }
 
-async fn take_up(recovery: Recovery, id: OperationId, _room: [OwnedSemaphorePermit; 2]) {
-    let app = &recovery.app;
-    let result = match id.kind.as_str() {
-        "charge" => recover_charge(app, &id, "recovery", Uuid::now_v7()).await.map(|_| None),
-        "refund" => carry_out_refund(app, &id).await.map(|_| None),
-        _ => run_step(app, &id).await,
-    };
-    match result {
-        Ok(Some(answered)) => recovery.breakers.note(id.org_id, &id.kind, answered),
-        Ok(None) => {}
-        Err(error) => {
-            tracing::warn!(%error, order_id = %id.order_id, kind = id.kind, "effect not settled");
-            // What cannot even be begun must not keep the others of its organisation from being seen.
-            recovery.breakers.note(id.org_id, &id.kind, false);
-        }
-    }
+fn step_kinds() -> Vec<String> {
+    StepKind::ALL.iter().map(|kind| (*kind).to_owned()).collect()
 }

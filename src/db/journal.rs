@@ -8,6 +8,7 @@ use crate::db::{Db, sql};
 use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::trace::{Source, TraceEntry};
 use serde_json::Value;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 impl Tx {
@@ -23,7 +24,26 @@ impl Tx {
         what: &str,
         details: &Value,
     ) -> Result<(), DbError> {
-        self.execute(&sql::JOURNAL_ADD, &[&org.0, &order.0, &Uuid::now_v7(), &actor, &what, details]).await.map(|_| ())
+        self.journal_all(org, actor, what, &[(order, details)]).await
+    }
+
+    /// Adds entries of one kind to the stories of several orders.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn journal_all(
+        &self,
+        org: OrgId,
+        actor: &str,
+        what: &str,
+        entries: &[(OrderId, &Value)],
+    ) -> Result<(), DbError> {
+        let orders: Vec<_> = entries.iter().map(|(order, _)| order.0).collect();
+        let details: Vec<_> = entries.iter().map(|(_, details)| *details).collect();
+        let ids: Vec<_> = entries.iter().map(|_| Uuid::now_v7()).collect();
+        let params: [&(dyn ToSql + Sync); 6] = [&org.0, &orders, &ids, &actor, &what, &details];
+        self.execute(&sql::JOURNAL_ADD, &params).await.map(|_| ())
     }
 }
 

@@ -10,6 +10,7 @@ mod claim_batch;
 pub mod claims;
 pub mod deadline;
 pub mod error;
+pub mod first_sendings;
 pub mod gateways;
 pub mod idempotency_keys;
 pub mod inbox;

@@ -2,16 +2,18 @@
 
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
-use crate::db::row::{column, one, spelled};
+use crate::db::row::{column, spelled};
 use crate::db::tx::Tx;
 use crate::db::{Db, sql};
 use crate::domain::cursor::Cursor;
 use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::order::{Order, OrderStatus};
 use crate::domain::payment::{PaymentState, PaymentSummary, StepSummary};
+use std::collections::HashMap;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use uuid::Uuid;
 
 /// Which orders a list shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,7 +100,7 @@ impl Db {
     }
 }
 
-fn order_of(row: &Row) -> Result<Order, DbError> {
+pub(super) fn order_of(row: &Row) -> Result<Order, DbError> {
     let request: &str = column(row, "request")?;
     Ok(Order {
         org_id: OrgId(column(row, "org_id")?),
@@ -154,6 +156,17 @@ pub struct LockedOrder {
     pub now: OffsetDateTime,
 }
 
+fn locked_of(row: &Row) -> Result<LockedOrder, DbError> {
+    Ok(LockedOrder {
+        status: spelled(row, "status", OrderStatus::parse)?,
+        cancel_requested: column(row, "cancel_requested")?,
+        version: column(row, "version")?,
+        amount: column(row, "amount")?,
+        currency: column(row, "currency")?,
+        now: column(row, "now")?,
+    })
+}
+
 impl Tx {
     /// Locks an order. Everybody does this before locking anything else of it.
     ///
@@ -161,18 +174,21 @@ impl Tx {
     ///
     /// [`DbError`].
     pub async fn lock_order(&self, org_id: OrgId, order_id: OrderId) -> Result<Option<LockedOrder>, DbError> {
-        let row = self.row(&sql::ORDER_LOCK, &[&org_id.0, &order_id.0]).await?;
-        row.map(|row| {
-            Ok(LockedOrder {
-                status: spelled(&row, "status", OrderStatus::parse)?,
-                cancel_requested: column(&row, "cancel_requested")?,
-                version: column(&row, "version")?,
-                amount: column(&row, "amount")?,
-                currency: column(&row, "currency")?,
-                now: column(&row, "now")?,
-            })
-        })
-        .transpose()
+        self.row(&sql::ORDER_LOCK, &[&org_id.0, &order_id.0]).await?.as_ref().map(locked_of).transpose()
+    }
+
+    /// Locks those of some orders that nobody else has locked now.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn lock_free_orders(
+        &self,
+        org_id: OrgId,
+        order_ids: &[Uuid],
+    ) -> Result<HashMap<OrderId, LockedOrder>, DbError> {
+        let rows = self.rows(&sql::ORDER_LOCK_FREE, &[&org_id.0, &order_ids]).await?;
+        rows.iter().map(|row| Ok((OrderId(column(row, "order_id")?), locked_of(row)?))).collect()
     }
 
     /// The order as the API shows it, as this transaction sees it.
@@ -196,8 +212,29 @@ impl Tx {
         locked: &LockedOrder,
         status: OrderStatus,
     ) -> Result<(), DbError> {
-        let params: [&(dyn ToSql + Sync); 4] = [&org_id.0, &order_id.0, &status.as_str(), &locked.version];
-        one(self.execute(&sql::ORDER_SET_STATUS, &params).await?)
+        self.set_order_statuses(org_id, &[(order_id, locked.version, status)]).await
+    }
+
+    /// [`Tx::set_order_status`] of several orders, each with the version that it had.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn set_order_statuses(
+        &self,
+        org_id: OrgId,
+        moved: &[(OrderId, i32, OrderStatus)],
+    ) -> Result<(), DbError> {
+        let orders: Vec<_> = moved.iter().map(|(order, ..)| order.0).collect();
+        let versions: Vec<_> = moved.iter().map(|(_, version, _)| *version).collect();
+        let statuses: Vec<_> = moved.iter().map(|(.., status)| status.as_str()).collect();
+        let params: [&(dyn ToSql + Sync); 4] = [&org_id.0, &orders, &statuses, &versions];
+        let written = self.execute(&sql::ORDER_SET_STATUS, &params).await?;
+        if usize::try_from(written).is_ok_and(|written| written == moved.len()) {
+            Ok(())
+        } else {
+            Err(DbError::LostRace)
+        }
     }
 
     /// Notes that an order is to be cancelled.

@@ -48,34 +48,34 @@ pub struct PlannedStep {
 }
 
 impl Db {
-    /// The policy of one step, and the mode of its organisation.
+    /// The policies of an organisation's steps, and its mode.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn find_step_policy(
+    pub async fn step_policies_of(
         &self,
         org_id: OrgId,
-        kind: StepKind,
         deadline: Deadline,
-    ) -> Result<Option<(StepPolicy, Mode)>, DbError> {
-        let row = self.row(&sql::STEP_POLICY_FIND, &[&org_id.0, &kind.as_str()], deadline).await?;
-        row.map(|row| {
-            let (attempts, seconds): (i32, i64) = (column(&row, "max_attempts")?, column(&row, "deadline_seconds")?);
-            let policy = StepPolicy {
-                kind: spelled(&row, "kind", StepKind::parse)?,
-                url: column(&row, "url")?,
-                honours_keys: column(&row, "honours_keys")?,
-                status_url: column(&row, "status_url")?,
-                secret_sealed: column(&row, "secret_sealed")?,
-                owner: column(&row, "owner")?,
-                corrector: column(&row, "corrector")?,
-                max_attempts: attempts.unsigned_abs(),
-                time: Duration::from_secs(seconds.unsigned_abs()),
-            };
-            Ok((policy, spelled(&row, "mode", Mode::parse)?))
-        })
-        .transpose()
+    ) -> Result<Vec<(StepPolicy, Mode)>, DbError> {
+        let rows = self.rows(&sql::STEP_POLICY_OF_ORG, &[&org_id.0], deadline).await?;
+        rows.iter()
+            .map(|row| {
+                let (attempts, seconds): (i32, i64) = (column(row, "max_attempts")?, column(row, "deadline_seconds")?);
+                let policy = StepPolicy {
+                    kind: spelled(row, "kind", StepKind::parse)?,
+                    url: column(row, "url")?,
+                    honours_keys: column(row, "honours_keys")?,
+                    status_url: column(row, "status_url")?,
+                    secret_sealed: column(row, "secret_sealed")?,
+                    owner: column(row, "owner")?,
+                    corrector: column(row, "corrector")?,
+                    max_attempts: attempts.unsigned_abs(),
+                    time: Duration::from_secs(seconds.unsigned_abs()),
+                };
+                Ok((policy, spelled(row, "mode", Mode::parse)?))
+            })
+            .collect()
     }
 
     /// Every partner's sealed secret, with its organisation and step.

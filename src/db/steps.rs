@@ -1,13 +1,14 @@
 //! `sql/query/operations`, as far as they are business steps.
 
 use crate::db::error::DbError;
-use crate::db::row::spelled;
+use crate::db::row::{column, spelled};
 use crate::db::sql;
 use crate::db::tx::Tx;
 use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::operation::OperationState;
 use crate::domain::step::StepKind;
 use std::time::Duration;
+use uuid::Uuid;
 
 impl Tx {
     /// The steps of an order, and where each stands.
@@ -16,25 +17,38 @@ impl Tx {
     ///
     /// [`DbError`].
     pub async fn steps(&self, org: OrgId, order: OrderId) -> Result<Vec<(StepKind, OperationState)>, DbError> {
-        let rows = self.rows(&sql::OPERATION_STEPS, &[&org.0, &order.0]).await?;
-        let step = |row| Ok((spelled(row, "kind", StepKind::parse)?, spelled(row, "state", OperationState::parse)?));
-        rows.iter().map(step).collect()
+        let steps = self.steps_of(org, &[order.0]).await?;
+        Ok(steps.into_iter().map(|(_, kind, state)| (kind, state)).collect())
     }
 
-    /// Lets a step begin that waited for its turn, to be tried for so long.
+    /// The steps of several orders.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn release_step(
+    pub async fn steps_of(
         &self,
         org: OrgId,
-        order: OrderId,
-        kind: StepKind,
-        time: Duration,
-    ) -> Result<(), DbError> {
-        let seconds = time.as_secs_f64();
-        self.execute(&sql::OPERATION_RELEASE, &[&org.0, &order.0, &kind.as_str(), &seconds]).await.map(|_| ())
+        orders: &[Uuid],
+    ) -> Result<Vec<(OrderId, StepKind, OperationState)>, DbError> {
+        let rows = self.rows(&sql::OPERATION_STEPS, &[&org.0, &orders]).await?;
+        let step = |row| {
+            let (kind, state) = (spelled(row, "kind", StepKind::parse)?, spelled(row, "state", OperationState::parse)?);
+            Ok((OrderId(column(row, "order_id")?), kind, state))
+        };
+        rows.iter().map(step).collect()
+    }
+
+    /// Lets steps begin that waited for their turn, each to be tried for so long.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn release_steps(&self, org: OrgId, steps: &[(OrderId, StepKind, Duration)]) -> Result<(), DbError> {
+        let orders: Vec<_> = steps.iter().map(|(order, ..)| order.0).collect();
+        let kinds: Vec<_> = steps.iter().map(|(_, kind, _)| kind.as_str()).collect();
+        let seconds: Vec<_> = steps.iter().map(|(.., time)| time.as_secs_f64()).collect();
+        self.execute(&sql::OPERATION_RELEASE, &[&org.0, &orders, &kinds, &seconds]).await.map(|_| ())
     }
 
     /// Ends a step that waits for one that was given up.

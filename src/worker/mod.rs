@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 const CLEAN_UP_EVERY: Duration = Duration::from_mins(1);
 /// How soon after its time an effect is looked at.
 const RECOVER_EVERY: Duration = Duration::from_millis(500);
+/// What ends within this time makes room together.
+const CROWD: Duration = Duration::from_millis(10);
 /// How often each gateway's books are compared with ours.
 const SWEEP_EVERY: Duration = Duration::from_mins(15);
 /// The furthest that a sweep looks back: for the first one of a process, or after a gateway was away for long.
@@ -40,7 +42,7 @@ pub async fn run(app: App, stop: CancellationToken) {
 async fn settle_due(app: &App, stop: CancellationToken) {
     let recovery = Recovery::new(app.clone());
     let mut beat = Beat::new(RECOVER_EVERY, stop);
-    while beat.next().await {
+    while beat.next_or(recovery.has_room_again()).await {
         if let Err(error) = recovery.begin_due().await {
             tracing::warn!(%error, "recovery has to wait");
         }
@@ -139,9 +141,20 @@ impl Beat {
 
     /// Waits for the next time; `false` when there is none because of `stop`.
     async fn next(&mut self) -> bool {
+        self.next_or(std::future::pending()).await
+    }
+
+    /// Like [`Beat::next`], and the next time is earlier when there is a reason: shortly after it, so that what comes in a
+    /// crowd is one reason.
+    async fn next_or(&mut self, reason: impl Future<Output = ()>) -> bool {
         let wait = std::mem::replace(&mut self.wait, self.period);
+        let early = async {
+            reason.await;
+            tokio::time::sleep(CROWD).await;
+        };
         tokio::select! {
             () = tokio::time::sleep(wait) => !self.stop.is_cancelled(),
+            () = early => !self.stop.is_cancelled(),
             () = self.stop.cancelled() => false,
         }
     }

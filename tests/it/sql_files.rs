@@ -3,6 +3,7 @@
 mod one_org;
 mod plans;
 mod plans_of_inbox;
+mod plans_of_work;
 
 use crate::house_rules::source::files;
 use crate::support::postgres;

@@ -1,5 +1,6 @@
 //! Business steps after the payment, counted at the simulated partners.
 
+mod crowd;
 mod faults;
 mod pipeline;
 

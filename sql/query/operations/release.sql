@@ -1,7 +1,9 @@
--- Lets a step begin whose turn has come; its time begins now.
+-- Lets steps begin whose turn has come; their time begins now.
 --
--- $1 org_id, $2 order_id, $3 kind, $4 seconds until its time is up
+-- $1 org_id, $2 order_ids, $3 kinds, $4 seconds until the time of each is up
 UPDATE operations
-SET state = 'ready', next_attempt_at = now(), deadline_at = now() + $4::double precision * interval '1 second',
+SET state = 'ready', next_attempt_at = now(), deadline_at = now() + released.seconds * interval '1 second',
     updated_at = now()
-WHERE org_id = $1 AND order_id = $2 AND kind = $3 AND fact = '' AND state = 'waiting'
+FROM unnest($2::uuid[], $3::text[], $4::double precision[]) AS released (order_id, kind, seconds)
+WHERE operations.org_id = $1 AND operations.order_id = released.order_id AND operations.kind = released.kind
+    AND operations.fact = '' AND operations.state = 'waiting'

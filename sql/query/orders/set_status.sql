@@ -1,19 +1,22 @@
--- Moves an order on to its next version, under its lock, with what its payments, effects and cases add up to now. Of several
--- attempts the one that was paid is shown, else the newest.
+-- Moves orders on to their next version, under their locks, with what their payments, effects and cases add up to now. Of
+-- several attempts the one that was paid is shown, else the newest.
 --
--- $1 org_id, $2 order_id, $3 status, $4 the version it had
+-- $1 org_id, $2 order_ids, $3 the status of each, $4 the version that each had
 UPDATE orders
-SET status = $3,
+SET status = moved.status,
     needs_reconciliation = EXISTS (
-        SELECT FROM reconciliation_cases WHERE org_id = $1 AND order_id = $2 AND state = 'open'
+        SELECT FROM reconciliation_cases
+        WHERE reconciliation_cases.org_id = $1 AND reconciliation_cases.order_id = moved.order_id AND state = 'open'
     ),
     amount_refunded = (
-        SELECT coalesce(sum(refunded), 0)::bigint FROM payments WHERE org_id = $1 AND order_id = $2
+        SELECT coalesce(sum(refunded), 0)::bigint
+        FROM payments
+        WHERE payments.org_id = $1 AND payments.order_id = moved.order_id
     ),
     (payment_attempt, payment_provider, payment_reference, payment_state) = (
         SELECT attempt, provider, gateway_reference, state
         FROM payments
-        WHERE org_id = $1 AND order_id = $2
+        WHERE payments.org_id = $1 AND payments.order_id = moved.order_id
         ORDER BY state IN ('succeeded', 'partially_refunded', 'refunded', 'disputed') DESC, attempt DESC
         LIMIT 1
     ),
@@ -22,11 +25,12 @@ SET status = $3,
         FROM (
             SELECT DISTINCT ON (kind) kind, state, created_at
             FROM operations
-            WHERE org_id = $1 AND order_id = $2
+            WHERE operations.org_id = $1 AND operations.order_id = moved.order_id
             ORDER BY kind, created_at DESC, fact DESC
         ) newest
         ORDER BY created_at, kind
     ),
     updated_at = greatest(updated_at, now()),
-    version = version + 1
-WHERE org_id = $1 AND order_id = $2 AND version = $4
+    version = orders.version + 1
+FROM unnest($2::uuid[], $3::text[], $4::integer[]) AS moved (order_id, status, version)
+WHERE orders.org_id = $1 AND orders.order_id = moved.order_id AND orders.version = moved.version

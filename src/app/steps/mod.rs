@@ -5,6 +5,8 @@ mod begin;
 mod calling;
 mod cases;
 mod finding;
+pub mod finish;
+pub mod first_sending;
 pub mod partners;
 mod record;
 pub mod run;

@@ -125,7 +125,7 @@ pub(in crate::app) async fn step_done(
         tx.open_case(id, Uuid::now_v7(), &done_before_cancellation(kind.as_str(), plan(kind))).await?;
     } else if let Some(next) = kind.releases() {
         let time = plan(next).map_or(std::time::Duration::from_hours(2), |step| step.time);
-        tx.release_step(id.org_id, id.order_id, next, time).await?;
+        tx.release_steps(id.org_id, &[(id.order_id, next, time)]).await?;
     }
     let status = step::order_after(order.status, &tx.steps(id.org_id, id.order_id).await?);
     tx.set_order_status(id.org_id, id.order_id, order, status).await?;

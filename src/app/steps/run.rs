@@ -13,6 +13,7 @@ use crate::db::step_policies::StepPolicy;
 use crate::domain::operation::{OperationPolicy, exhausted};
 use crate::domain::order::{Order, OrderStatus};
 use crate::domain::step::{StepKind, StepWay, way};
+use crate::gateway::http_partner::HttpPartner;
 use time::OffsetDateTime;
 
 /// Takes a step up that is due, sends it or asks about it, and records what is known. `Some`: whether the partner, who was
@@ -23,19 +24,30 @@ use time::OffsetDateTime;
 /// [`AppError`]; the lease then ends, and the next one goes on.
 pub async fn run_step(app: &App, id: &OperationId) -> Result<Option<bool>, AppError> {
     let kind = StepKind::parse(&id.kind).ok_or(AppError::Internal)?;
-    let found = app.db.find_step_policy(id.org_id, kind, Deadline::of_request()).await?;
-    let (policy, mode) = found.ok_or(AppError::Internal)?;
+    let policies = app.db.step_policies_of(id.org_id, Deadline::of_request()).await?;
+    let (policy, mode) = policies.into_iter().find(|(policy, _)| policy.kind == kind).ok_or(AppError::Internal)?;
     // What cannot be called leaves the row as it is, for somebody who can.
     let partner = partner(app, id.org_id, &policy, mode)?;
     let lease = Lease::begin();
     if !app.db.take_operation(id, lease.token, app.payments.lease, Deadline::of_request()).await? {
         return Ok(None);
     }
-    let Some(taken) = load(app, id, &policy, lease).await? else {
+    run_taken(app, id, &policy, &partner, lease).await
+}
+
+/// What is left of [`run_step`] once the step is under our lease.
+pub(super) async fn run_taken(
+    app: &App,
+    id: &OperationId,
+    policy: &StepPolicy,
+    partner: &HttpPartner,
+    lease: Lease,
+) -> Result<Option<bool>, AppError> {
+    let Some(taken) = load(app, id, policy, lease).await? else {
         return Ok(None);
     };
-    let found = call(&Calling { app, id, partner: &partner, policy: &policy, taken: &taken }).await?;
-    record(app, id, lease.token, &found, &policy, &taken.operation).await?;
+    let found = call(&Calling { app, id, partner, policy, taken: &taken }).await?;
+    record(app, id, lease.token, &found, policy, &taken.operation).await?;
     Ok(found.answered)
 }
 

@@ -188,34 +188,6 @@ async fn clean_up_reads_what_it_removes() {
 }
 
 #[tokio::test]
-async fn work_that_is_due_is_found_among_what_is_settled() {
-    let client = filled().await;
-    client.batch_execute(FILL_PAYMENTS).await.unwrap();
-    let order_id = "'00000000-0000-0000-0000-000000000008'";
-    let cases = [
-        // Orders 1,000, 2,000 … are due, all of them of organisation 1.
-        (&sql::OPERATION_ORGS_WITH_DUE, String::new(), 2.0),
-        (&sql::OPERATION_DUE, "1, 8, '{}'".to_owned(), 8.0),
-        (&sql::ORDER_LOCK, format!("1, {order_id}"), 1.0),
-        (&sql::PAYMENT_LOCK, format!("1, {order_id}, 1"), 1.0),
-        (&sql::PAYMENT_NEWEST, format!("1, {order_id}"), 1.0),
-        (&sql::PAYMENT_OTHERS_PAID, format!("1, {order_id}, 1"), 1.0),
-        (&sql::OPERATION_LOCK, format!("1, {order_id}, 'charge', '1'"), 1.0),
-        (&sql::OPERATION_OPEN_CHARGE, format!("1, {order_id}"), 1.0),
-        (&sql::CASE_LIST, format!("1, {NO_CURSOR}, 5, NULL"), 5.0),
-        (&sql::CASE_LIST_BY_STATE, format!("1, {NO_CURSOR}, 5, NULL, 'open'"), 5.0),
-        (&sql::CASE_LIST_BY_ORDER, format!("1, {NO_CURSOR}, 5, NULL, NULL, {order_id}"), 5.0),
-        (&sql::ORDER_SET_STATUS, format!("1, {order_id}, 'confirmed', 1"), 5.0),
-    ];
-    for (statement, values, most) in cases {
-        let nodes = plan(&client, statement, &values).await;
-        assert!(read_whole(&nodes).is_none(), "{}: {}", statement.name, told(&nodes));
-        let read = rows_read(&nodes);
-        assert!(read <= most, "{} read {read} rows: {}", statement.name, told(&nodes));
-    }
-}
-
-#[tokio::test]
 async fn lists_of_effects_read_one_page_by_an_index_and_sort_nothing() {
     let client = filled().await;
     client.batch_execute(FILL_PAYMENTS).await.unwrap();
