@@ -221,6 +221,16 @@ impl Tx {
         one(self.execute(&sql::OPERATION_RESTRICT, &params).await?)
     }
 
+    /// Ends what is open of an order's other charges, once one of them was paid: nothing more is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn end_other_charges(&self, paid: &OperationId) -> Result<(), DbError> {
+        let params: [&(dyn ToSql + Sync); 3] = [&paid.org_id.0, &paid.order_id.0, &paid.fact];
+        self.execute(&sql::OPERATION_END_OTHERS, &params).await.map(|_| ())
+    }
+
     /// Makes a charge that waits due now, for a new start of so long.
     ///
     /// # Errors

@@ -62,6 +62,7 @@ statements! {
     OPERATION_ADD = "operations/add",
     OPERATION_ADD_NOTIFIED = "operations/add_notified",
     OPERATION_DUE = "operations/due",
+    OPERATION_END_OTHERS = "operations/end_others",
     OPERATION_FINISH_FIRST = "operations/finish_first",
     OPERATION_GIVE_UP_STEP = "operations/give_up_step",
     OPERATION_HURRY = "operations/hurry",

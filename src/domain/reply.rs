@@ -73,6 +73,9 @@ pub fn declined(order: &Order, code: &str, request_id: Uuid) -> StoredReply {
     let (kind, title) = DECLINED;
     let then = match order.status {
         OrderStatus::Cancelled => "The order is cancelled, and no money was taken.",
+        OrderStatus::Confirmed | OrderStatus::ShipmentRequested | OrderStatus::Completed => {
+            "The order is paid by another attempt."
+        }
         _ => "The order exists and can be paid by another attempt.",
     };
     let detail = format!("The payment was refused ({code}). {then}");

@@ -1,6 +1,7 @@
 //! Paid once, notified twice: a provider's notification may come twice, out of order, under two ids, before the order, or never.
 
 mod commands;
+mod disputes;
 pub mod endpoint;
 mod lists;
 mod money;
@@ -9,4 +10,5 @@ mod receiving;
 mod refunds;
 mod storm;
 mod table;
+mod two_attempts;
 mod waiting;

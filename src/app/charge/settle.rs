@@ -125,6 +125,9 @@ impl Settling<'_> {
             ..Move::to(step, heard.outcome)
         };
         self.tx.move_operation(id, self.operation, &moved).await?;
+        if step.state == OperationState::Done {
+            self.tx.end_other_charges(id).await?;
+        }
         let ended = matches!(step.state, OperationState::Done | OperationState::Failed);
         self.write_payment(ended).await?;
         self.write_case(step, ended).await?;

@@ -3,11 +3,12 @@
 
 use crate::app::App;
 use crate::app::inbox::PROVIDER;
-use crate::app::inbox::apply::{Applying, Outcome};
+use crate::app::inbox::apply::{Applying, Outcome, waits};
 use crate::app::inbox::evidence::{case, evidence};
+use crate::app::refund::refund_all;
 use crate::db::error::DbError;
 use crate::db::inbox::events::EventRow;
-use crate::db::operations::{Move, OperationId};
+use crate::db::operations::{Move, OperationId, OperationRow};
 use crate::db::payments::PaymentRow;
 use crate::db::tx::Tx;
 use crate::domain::case::NewCase;
@@ -17,11 +18,13 @@ use crate::domain::inbox::dispute::{Standing, standing};
 use crate::domain::inbox::fact::What;
 use crate::domain::inbox::refunded::{Told, Total, has_failed, refunded};
 use crate::domain::operation::{self, OperationEvent, OperationState};
+use crate::domain::order::OrderStatus;
 use crate::domain::payment::PaymentState;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Makes up an attempt's books; `true` when they say something else than before. The attempt is locked, and was paid.
+/// Makes up an attempt's books; `true` when they say something else than before. The attempt is locked, and was paid. What
+/// contradicts an earlier word on the same thing is left out: a person decides about it.
 pub(in crate::app) async fn recount(
     tx: &Tx,
     (org_id, order_id): (OrgId, OrderId),
@@ -31,6 +34,7 @@ pub(in crate::app) async fn recount(
         Some(reference) => tx.events_of_payment(org_id, PROVIDER, reference).await?,
         None => Vec::new(),
     };
+    let told: Vec<_> = told.into_iter().filter(|event| !event.fact.is_another_word()).collect();
     let place = (org_id, order_id, payment.attempt);
     let own = tx.own_refunds(place).await?;
     // Of another currency nothing can be added up; such a fact is a case.
@@ -90,9 +94,22 @@ pub(super) async fn apply(applying: &Applying<'_>, payment: &PaymentRow) -> Resu
     if of_refund && (fact.currency.as_ref() != Some(&payment.currency) || applying.event.amount.is_none()) {
         return applying.conflict("currency_differs", Some(payment)).await;
     }
-    let own = if fact.what == What::Refund { settle_own(applying, payment).await? } else { false };
+    if fact.is_another_word() && fact.what == What::Refund {
+        return applying.conflict("amount_conflict", Some(payment)).await;
+    }
+    let own = match own_refund(applying).await? {
+        None => false,
+        Some((id, operation)) if is_as_asked(applying, payment, &id, &operation) => {
+            settle_own(applying, payment, &id, &operation).await?
+        }
+        Some(_) => return applying.conflict("refund_conflict", Some(payment)).await,
+    };
     let changed = recount(tx, (applying.id.org_id, applying.order_id), payment).await?;
     let case = if fact.what == What::Dispute { dispute_case(applying, payment).await? } else { false };
+    if changed && applying.order.status == OrderStatus::Cancelled {
+        // Money that is ours again, of an order that nobody wants any more: it goes on to the customer.
+        refund_all(tx, applying.id.org_id, applying.order_id).await?;
+    }
     if !own && !changed && !case {
         return Ok(Outcome::plain(EventOutcome::SameFact));
     }
@@ -100,12 +117,34 @@ pub(super) async fn apply(applying: &Applying<'_>, payment: &PaymentRow) -> Resu
     Ok(Outcome::plain(EventOutcome::Applied))
 }
 
-/// Ends our own refund, if it is one of ours. One that is done is never left; that it failed afterwards is for a person.
-async fn settle_own(applying: &Applying<'_>, payment: &PaymentRow) -> Result<bool, DbError> {
+/// Our own refund, if the fact is about one of ours: it carries the key that we asked with.
+async fn own_refund(applying: &Applying<'_>) -> Result<Option<(OperationId, OperationRow)>, DbError> {
+    let fact = &applying.event.fact;
+    let Some(key) = fact.refund_key.as_deref().filter(|_| fact.what == What::Refund) else { return Ok(None) };
+    let Some(id) = applying.tx.refund_by_key(applying.id.org_id, applying.order_id, key).await? else {
+        return Ok(None);
+    };
+    Ok(applying.tx.lock_operation(&id).await?.map(|operation| (id, operation)))
+}
+
+/// Whether a refund under our key is the one that we asked for: of this attempt, this amount, and under the name that we know
+/// it by, if we know one.
+fn is_as_asked(applying: &Applying<'_>, payment: &PaymentRow, id: &OperationId, operation: &OperationRow) -> bool {
+    let reference = &operation.external_reference;
+    id.fact == payment.attempt.to_string()
+        && operation.amount == applying.event.amount
+        && (reference.is_none() || *reference == applying.event.fact.object)
+}
+
+/// Ends our own refund. One that is done is never left; that it failed afterwards is for a person.
+async fn settle_own(
+    applying: &Applying<'_>,
+    payment: &PaymentRow,
+    id: &OperationId,
+    operation: &OperationRow,
+) -> Result<bool, DbError> {
     let (tx, fact) = (applying.tx, &applying.event.fact);
-    let (Some(key), Some(status)) = (&fact.refund_key, &fact.status) else { return Ok(false) };
-    let Some(id) = tx.refund_by_key(applying.id.org_id, applying.order_id, key).await? else { return Ok(false) };
-    let Some(operation) = tx.lock_operation(&id).await? else { return Ok(false) };
+    let Some(status) = &fact.status else { return Ok(false) };
     let failed = has_failed(status);
     let event = match status.as_str() {
         "succeeded" => OperationEvent::Happened,
@@ -116,15 +155,15 @@ async fn settle_own(applying: &Applying<'_>, payment: &PaymentRow) -> Result<boo
     {
         let outcome = if failed { "notified_failed" } else { "notified_succeeded" };
         let moved = Move { external_reference: fact.object.as_deref(), ..Move::to(step, outcome) };
-        tx.move_operation(&id, &operation, &moved).await?;
+        tx.move_operation(id, operation, &moved).await?;
         if step.state == OperationState::Done {
-            tx.close_settled_case(&id).await?;
+            tx.close_settled_case(id).await?;
         }
     } else if !failed {
         return Ok(false);
     }
     if failed {
-        open(applying, &id, "refund_unsettled", "give the money back in another way", payment).await?;
+        open(applying, id, "refund_unsettled", "give the money back in another way", payment).await?;
     }
     Ok(true)
 }
@@ -133,22 +172,32 @@ fn policy(app: &App) -> &operation::OperationPolicy {
     &app.payments.policy
 }
 
-/// Opens a case when money is at stake that was not before, or is lost; closes it when the money stays.
+/// Opens a case when the money of this dispute is at stake, or lost, that was not before this fact; closes it when the money
+/// stays.
 async fn dispute_case(applying: &Applying<'_>, payment: &PaymentRow) -> Result<bool, DbError> {
     let fact = &applying.event.fact;
     let (Some(dispute), Some(reference)) = (&fact.object, &fact.reference) else { return Ok(false) };
     let told = applying.tx.events_of_payment(applying.id.org_id, &applying.id.provider, reference).await?;
+    let (ours, others): (Vec<_>, Vec<_>) = told
+        .into_iter()
+        .filter(|event| event.fact.object.as_ref() == Some(dispute))
+        // What waits too is news of its own, in its turn.
+        .filter(|event| !waits(event.outcome) || event.fact.key == fact.key)
+        .partition(|event| event.fact.key == fact.key);
+    let before = (!others.is_empty()).then(|| standing_of(&others, dispute));
+    let now = standing_of(&[others, ours].concat(), dispute);
+    if before == Some(now) {
+        return Ok(false);
+    }
     let (org_id, order_id) = (applying.id.org_id, applying.order_id);
     let id = OperationId { org_id, order_id, kind: "dispute".to_owned(), fact: dispute.clone() };
-    match standing_of(&told, dispute) {
+    match now {
         Standing::Lost => {
             open(applying, &id, "dispute", "the money is lost: decide what becomes of the order", payment).await?;
         }
-        Standing::Open if payment.state != PaymentState::Disputed => {
-            open(applying, &id, "dispute", "answer the dispute at the gateway", payment).await?;
-        }
+        Standing::Open => open(applying, &id, "dispute", "answer the dispute at the gateway", payment).await?,
         Standing::Won => applying.tx.close_settled_case(&id).await?,
-        Standing::Open | Standing::Inquiry => return Ok(false),
+        Standing::Inquiry => return Ok(false),
     }
     Ok(true)
 }

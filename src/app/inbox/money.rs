@@ -12,7 +12,7 @@ use crate::db::payments::PaymentRow;
 use crate::domain::case::NewCase;
 use crate::domain::inbox::EventOutcome;
 use crate::domain::inbox::fact::What;
-use crate::domain::payment::{ChargeFact, PaymentState};
+use crate::domain::payment::ChargeFact;
 use uuid::Uuid;
 
 /// What a fact says about the charge of an attempt.
@@ -38,24 +38,16 @@ pub(super) fn finding(applying: &Applying<'_>, number: i32, attempt: Option<&Pay
     }
 }
 
-/// Money by a payment that we did not make: the order's next attempt. What we are still trying is then only looked up and
-/// ended, so that nothing is charged twice.
+/// Money by a payment that we did not make: the order's next attempt. If it pays the order, what we are still trying is then
+/// only looked up and ended, as after every success.
 pub(super) async fn new_attempt(applying: &Applying<'_>) -> Result<Finding, DbError> {
-    let (id, order_id) = (applying.id, applying.order_id);
-    for open in applying.payments.iter().filter(|it| is_open(it.state)) {
-        let charge = OperationId::charge(id.org_id, order_id, open.attempt);
-        applying.tx.restrict(&charge, true, false).await?;
-    }
+    let id = applying.id;
     let number = applying.payments.last().map_or(1, |newest| newest.attempt + 1);
     let finding = finding(applying, number, None);
     let reference = applying.event.fact.reference.as_deref().unwrap_or_default();
     let key = format!("ichido-{}", Uuid::now_v7());
     applying.tx.add_notified_attempt(&finding.id, (&id.provider, reference), &key, CHARGE_TIME).await?;
     Ok(finding)
-}
-
-fn is_open(state: PaymentState) -> bool {
-    matches!(state, PaymentState::Processing | PaymentState::Unknown)
 }
 
 impl Applying<'_> {

@@ -169,8 +169,7 @@ async fn file(tx: &Tx, receipt: &NewReceipt<'_>, fact: &Fact, notification_id: O
         let other_amount = known.as_ref().is_some_and(|it| it.amount != amount || it.currency != fact.currency);
         if fact.amount.is_some() && other_amount {
             // The same thing happened with two amounts: the second one is a fact of its own, that a person will look at.
-            let (amount, currency) = (fact.amount.unwrap_or_default(), fact.currency.as_deref().unwrap_or_default());
-            id.fact_key = format!("{}:{amount}:{currency}", fact.key);
+            id.fact_key = fact.key_of_another_word();
             known = if tx.add_event(&id, &new).await? { None } else { tx.find_event(&id).await? };
         }
     }

@@ -42,6 +42,9 @@ impl What {
     }
 }
 
+/// In the key of what contradicts an earlier word. No id of a provider's has it.
+const ANOTHER_WORD: &str = ":otherwise:";
+
 /// One fact. Every text in it has the form of a provider's id or code, so that it may be stored and shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
@@ -74,6 +77,19 @@ pub struct Fact {
 }
 
 impl Fact {
+    /// The key of another word on the same fact: with another amount or currency than the first one told.
+    #[must_use]
+    pub fn key_of_another_word(&self) -> String {
+        let (amount, currency) = (self.amount.unwrap_or_default(), self.currency.as_deref().unwrap_or_default());
+        format!("{}{ANOTHER_WORD}{amount}:{currency}", self.key)
+    }
+
+    /// Whether this contradicts what was told first of the same fact.
+    #[must_use]
+    pub fn is_another_word(&self) -> bool {
+        self.key.contains(ANOTHER_WORD)
+    }
+
     /// As it is kept.
     #[must_use]
     pub fn to_value(&self) -> Value {

@@ -90,7 +90,7 @@ async fn two_amounts_for_one_payment_are_a_case_and_change_nothing() {
     let (app, _world, endpoint, id) = with_order().await;
     endpoint.tell_and_apply(&app, &event("payment_intent.succeeded", &intent("pi_1", &id, 2400))).await;
     endpoint.tell_and_apply(&app, &event("payment_intent.succeeded", &intent("pi_1", &id, 100))).await;
-    assert_eq!(outcome(&app, "pi:pi_1:succeeded:100:JPY").await, "conflict");
+    assert_eq!(outcome(&app, "pi:pi_1:succeeded:otherwise:100:JPY").await, "conflict");
     let order = app.order(&id).await;
     assert_eq!((&order["status"], &order["needs_reconciliation"]), (&json!("confirmed"), &json!(true)));
     let case = cases(&app).await[0].clone();
