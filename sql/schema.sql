@@ -56,7 +56,8 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_by_id ON events USING btree (org_id, event_id);
 CREATE INDEX events_by_order ON events USING btree (org_id, order_id, event_id) WHERE (order_id IS NOT NULL);
 CREATE INDEX events_by_reference ON events USING btree (org_id, provider, reference) WHERE (reference IS NOT NULL);
-CREATE INDEX events_due ON events USING btree (org_id, next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX events_parked ON events USING btree (org_id, next_attempt_at) WHERE (outcome = 'parked'::text);
+CREATE INDEX events_pending ON events USING btree (org_id, next_attempt_at) WHERE (outcome = 'pending'::text);
 
 CREATE TABLE gateways (
     org_id bigint NOT NULL,
@@ -238,6 +239,7 @@ CREATE TABLE receipts (
 CREATE INDEX receipts_by_notification ON receipts USING btree (org_id, notification_id, receipt_id) WHERE (notification_id IS NOT NULL);
 CREATE INDEX receipts_by_order ON receipts USING btree (org_id, order_id, receipt_id) WHERE (order_id IS NOT NULL);
 CREATE INDEX receipts_refused ON receipts USING btree (org_id, endpoint_id, received_at) WHERE (signature <> 'valid'::text);
+CREATE INDEX receipts_with_body ON receipts USING btree (org_id, received_at) WHERE (body IS NOT NULL);
 
 CREATE TABLE reconciliation_cases (
     org_id bigint NOT NULL,

@@ -43,7 +43,7 @@ migrations! {
     4 = "0004_steps",
     5 = "0005_trace",
     6 = "0006_inbox",
-    7 = "0007_first_sendings",
+    7 = "0007_work_queues",
 }
 
 /// How a database's schema stands to this program.

@@ -9,6 +9,7 @@ pub mod cases;
 mod claim_batch;
 pub mod claims;
 pub mod deadline;
+pub mod due;
 pub mod error;
 pub mod first_sendings;
 pub mod gateways;

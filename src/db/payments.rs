@@ -1,7 +1,7 @@
 //! `sql/query/payments`. All of it under the order's lock.
 
 use crate::db::error::DbError;
-use crate::db::row::{column, spelled};
+use crate::db::row::{column, one, spelled};
 use crate::db::sql;
 use crate::db::tx::Tx;
 use crate::domain::ids::{OrderId, OrgId};
@@ -116,7 +116,7 @@ impl Tx {
     ) -> Result<(), DbError> {
         let params: [&(dyn ToSql + Sync); 7] =
             [&org.0, &order.0, &attempt, &state.as_str(), &reference, &decline_code, &settled];
-        self.execute(&sql::PAYMENT_SETTLE, &params).await.map(|_| ())
+        one(self.execute(&sql::PAYMENT_SETTLE, &params).await?)
     }
 
     /// Locks the attempts of an order that hold money of the customer's.

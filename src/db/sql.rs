@@ -39,6 +39,7 @@ statements! {
     EVENT_LIST = "events/list",
     EVENT_LIST_BY_ORDER = "events/list_by_order",
     EVENT_LOCK = "events/lock",
+    EVENT_MATCH = "events/match",
     EVENT_OF_PAYMENT = "events/of_payment",
     EVENT_ORDER_OF = "events/order_of",
     EVENT_ORGS_WITH_DUE = "events/orgs_with_due",

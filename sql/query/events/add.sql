@@ -9,7 +9,7 @@ INSERT INTO events (
 )
 VALUES (
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now() + $14::double precision * interval '1 second',
-    now() + interval '1 second', now(), now()
+    CASE WHEN $13 IN ('pending', 'parked') THEN now() + interval '1 second' END, now(), now()
 )
 ON CONFLICT (org_id, provider, fact_key) DO NOTHING
 RETURNING fact_key

@@ -1,5 +1,5 @@
--- A fact as it stands, which order any notification named, and how much of the order's work is not finished. Not locked: a
--- delivery waits for nobody.
+-- A fact as it stands, which order any notification named, how much of the order's work is not finished, and how much of it
+-- waits for a person. Not locked: a delivery waits for nobody.
 --
 -- $1 org_id, $2 provider, $3 fact_key
 SELECT
@@ -17,6 +17,12 @@ SELECT
         FROM operations
         WHERE operations.org_id = $1 AND operations.order_id = events.order_id
             AND operations.state IN ('waiting', 'ready', 'leased', 'retry_at', 'unknown')
-    ) AS unfinished
+    ) AS unfinished,
+    (
+        SELECT count(*)
+        FROM operations
+        WHERE operations.org_id = $1 AND operations.order_id = events.order_id
+            AND operations.state = 'needs_reconciliation'
+    ) AS for_people
 FROM events
 WHERE events.org_id = $1 AND events.provider = $2 AND events.fact_key = $3

@@ -1,13 +1,11 @@
 -- exempt: lists organisations, without a lock; each is then worked on by its own statements.
--- One probe of each partial index for each organisation that has work, however many others there are.
+-- From each organisation with work the partial index leads to the next one; whether any of it is due takes one probe, however
+-- much is not.
 WITH RECURSIVE working AS (
     (
         SELECT org_id FROM operations
-        WHERE (
-                state IN ('leased', 'retry_at', 'unknown')
-                OR state = 'ready' AND (first_sent_at IS NOT NULL OR fact <> '')
-            )
-            AND coalesce(lease_until, next_attempt_at) <= now()
+        WHERE state IN ('leased', 'retry_at', 'unknown')
+            OR state = 'ready' AND (first_sent_at IS NOT NULL OR fact <> '')
         ORDER BY org_id
         LIMIT 1
     )
@@ -19,7 +17,6 @@ WITH RECURSIVE working AS (
                 state IN ('leased', 'retry_at', 'unknown')
                 OR state = 'ready' AND (first_sent_at IS NOT NULL OR fact <> '')
             )
-            AND coalesce(lease_until, next_attempt_at) <= now()
         ORDER BY operations.org_id
         LIMIT 1
     )
@@ -30,7 +27,7 @@ WITH RECURSIVE working AS (
 never_sent AS (
     (
         SELECT org_id FROM operations
-        WHERE state = 'ready' AND first_sent_at IS NULL AND fact = '' AND next_attempt_at <= now()
+        WHERE state = 'ready' AND first_sent_at IS NULL AND fact = ''
         ORDER BY org_id
         LIMIT 1
     )
@@ -38,7 +35,7 @@ never_sent AS (
     SELECT (
         SELECT operations.org_id FROM operations
         WHERE operations.org_id > never_sent.org_id
-            AND state = 'ready' AND first_sent_at IS NULL AND fact = '' AND next_attempt_at <= now()
+            AND state = 'ready' AND first_sent_at IS NULL AND fact = ''
         ORDER BY operations.org_id
         LIMIT 1
     )
@@ -46,6 +43,22 @@ never_sent AS (
     WHERE never_sent.org_id IS NOT NULL
 )
 
-SELECT org_id FROM working WHERE org_id IS NOT NULL
+SELECT org_id FROM working
+WHERE (
+    SELECT true FROM operations
+    WHERE operations.org_id = working.org_id
+        AND (
+            state IN ('leased', 'retry_at', 'unknown')
+            OR state = 'ready' AND (first_sent_at IS NOT NULL OR fact <> '')
+        )
+        AND coalesce(lease_until, next_attempt_at) <= now()
+    LIMIT 1
+)
 UNION
-SELECT org_id FROM never_sent WHERE org_id IS NOT NULL
+SELECT org_id FROM never_sent
+WHERE (
+    SELECT true FROM operations
+    WHERE operations.org_id = never_sent.org_id
+        AND state = 'ready' AND first_sent_at IS NULL AND fact = '' AND next_attempt_at <= now()
+    LIMIT 1
+)

@@ -4,3 +4,4 @@
 UPDATE payments
 SET refunded = $4::bigint, state = $5, updated_at = now()
 WHERE org_id = $1 AND order_id = $2 AND attempt = $3
+    AND state IN ('succeeded', 'partially_refunded', 'refunded', 'disputed')

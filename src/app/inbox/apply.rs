@@ -19,7 +19,12 @@ use crate::domain::inbox::EventOutcome;
 use crate::domain::inbox::fact::What;
 use crate::domain::inbox::transition::{Circumstances, Success, Verdict, decide};
 use serde_json::json;
+use std::time::Duration;
+use tokio::time::sleep;
 use uuid::Uuid;
+
+/// How long after each look at an order that is locked comes the next one: most work on an order is over in a moment.
+const LOOKS: [Duration; 3] = [Duration::from_millis(10), Duration::from_millis(30), Duration::ZERO];
 
 /// What came of a fact, and why.
 pub(super) struct Outcome {
@@ -60,29 +65,41 @@ pub async fn apply_event(app: &App, id: &EventId) -> Result<(), AppError> {
     Ok(())
 }
 
-/// As [`apply_event`], for one; gives those that waited for it.
+/// As [`apply_event`], for one; gives those that waited for it. While somebody else works on its order it is left for later, so
+/// that one order never holds up another one's news.
 async fn apply_one(app: &App, id: &EventId) -> Result<Vec<EventId>, AppError> {
+    for wait in LOOKS {
+        if let Some(followers) = try_apply(app, id).await? {
+            return Ok(followers);
+        }
+        sleep(wait).await;
+    }
+    Ok(Vec::new())
+}
+
+/// As [`apply_one`]; `None` while the order is locked.
+async fn try_apply(app: &App, id: &EventId) -> Result<Option<Vec<EventId>>, AppError> {
     let tx = app.db.begin(Deadline::of_request()).await?;
     let known = tx.find_event(id).await?.filter(|known| waits(known.outcome));
     let Some(known) = known else {
         tx.rollback().await;
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     };
     let belongs = tx.order_of(id.org_id, &id.provider, known.named_order_id, known.reference.as_deref()).await?;
-    let locked = match belongs.order() {
-        Some(order_id) => tx.lock_order(id.org_id, order_id).await?.map(|order| (order_id, order)),
-        None => None,
-    };
-    let Some((order_id, order)) = locked else {
+    let Some(order_id) = belongs.order() else {
         unmatched(&tx, id).await?;
         tx.commit().await?;
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
+    };
+    let Some(order) = tx.lock_free_orders(id.org_id, &[order_id.0]).await?.remove(&order_id) else {
+        tx.rollback().await;
+        return Ok(None);
     };
     let payments = tx.payments_of_order(id.org_id, order_id).await?;
     let event = tx.lock_event(id).await?.filter(|event| waits(event.outcome));
     let Some(event) = event else {
         tx.rollback().await;
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     };
     let applying = Applying { app, tx: &tx, id, event, order_id, order, payments };
     let (followers, effect) = applying.apply(belongs).await?;
@@ -90,7 +107,7 @@ async fn apply_one(app: &App, id: &EventId) -> Result<Vec<EventId>, AppError> {
     if let Some(outcome) = effect {
         app.metrics.effect("charge", outcome);
     }
-    Ok(followers)
+    Ok(Some(followers))
 }
 
 pub(super) fn waits(outcome: EventOutcome) -> bool {
@@ -151,7 +168,7 @@ impl Applying<'_> {
         };
         self.tx.settle_event(self.id, outcome.outcome, outcome.reason, Some(self.order_id)).await?;
         if !waits(outcome.outcome) {
-            self.note(&outcome).await?;
+            self.note(&outcome, attempt).await?;
         }
         let followers = if effect.is_some() || outcome.reason == Some("reference_learnt") {
             self.followers().await?
@@ -237,9 +254,19 @@ impl Applying<'_> {
         self.tx.set_order_status(self.id.org_id, self.order_id, &order, order.status).await
     }
 
-    async fn note(&self, outcome: &Outcome) -> Result<(), DbError> {
+    async fn note(&self, outcome: &Outcome, attempt: Option<&PaymentRow>) -> Result<(), DbError> {
         let fact = &self.event.fact;
+        let order = self.tx.lock_order(self.id.org_id, self.order_id).await?;
+        let payments = self.tx.payments_of_order(self.id.org_id, self.order_id).await?;
+        let number = attempt.map(|it| it.attempt).or_else(|| {
+            payments.iter().find(|it| it.reference.is_some() && it.reference == fact.reference).map(|it| it.attempt)
+        });
+        let after = payments.iter().find(|it| Some(it.attempt) == number).map(|it| it.state.as_str());
         let details = json!({
+            "payment": number.map(|number| json!({
+                "attempt": number, "from": attempt.map(|it| it.state.as_str()), "to": after,
+            })),
+            "order": { "from": self.order.status.as_str(), "to": order.map(|order| order.status.as_str()) },
             "fact_key": fact.key, "what": fact.what.as_str(), "gateway_reference": fact.reference,
             "amount": self.event.amount, "currency": fact.currency,
             "outcome": outcome.outcome.as_str(), "reason": outcome.reason,

@@ -12,8 +12,10 @@ pub mod list;
 mod money;
 pub mod receive;
 pub mod rematch;
+mod tell;
 
 pub(in crate::app) use books::recount;
+pub(in crate::app) use tell::{SeenFact, tell};
 
 use std::time::Duration;
 

@@ -20,12 +20,17 @@ use crate::domain::inbox::{Classification, EventOutcome, classify_again};
 use crate::domain::org::Mode;
 use crate::gateway::currency::from_stripe;
 use std::sync::Arc;
+use std::time::Duration;
 use time::OffsetDateTime;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 /// Of a refused delivery so many bytes are kept, and of each endpoint so many refused deliveries within an hour.
 const KEPT_BYTES: usize = 4 * 1024;
 const KEPT_REFUSED: i64 = 100;
+
+/// How long a fact waits for room behind its answer. The worker looks as often.
+const ROOM: Duration = Duration::from_secs(1);
 
 /// A delivery as it came.
 pub struct Delivery {
@@ -75,7 +80,7 @@ pub async fn receive_webhook(app: &App, delivery: &Delivery, deadline: Deadline)
         error => AppError::from(error),
     })?;
     if let Some(id) = filed.to_apply {
-        apply_behind(app, id, filed.urgent);
+        apply_behind(app, id, filed.urgent, filed.found_at_last);
     }
     Ok(Received { receipt_id: new.receipt_id, classification: filed.classification })
 }
@@ -99,11 +104,13 @@ fn verified(app: &App, endpoint: &Endpoint, delivery: &Delivery) -> Result<Verif
     Ok(verified)
 }
 
-/// What a believed delivery tells. For a live organisation, play money is none.
+/// What a believed delivery tells. For a live organisation, play money is none; and of several organisations at one account of the
+/// gateway's, each is told everything.
 fn read(endpoint: &Endpoint, body: &[u8]) -> Notification {
     let read = stripe::read(body);
     let play = endpoint.mode == Mode::Live && read.live != Some(true);
-    Notification { fact: read.fact.filter(|_| !play), ..read }
+    let ours = read.org.as_ref().is_none_or(|org| *org == endpoint.org_id.0.to_string());
+    Notification { fact: read.fact.filter(|_| ours && !play), ..read }
 }
 
 struct Filed {
@@ -113,6 +120,8 @@ struct Filed {
     to_apply: Option<EventId>,
     /// Nothing else would come to it soon.
     urgent: bool,
+    /// The order of a fact that waited for one until now.
+    found_at_last: Option<OrderId>,
 }
 
 /// Receipt, event and alias, in one transaction.
@@ -132,6 +141,7 @@ async fn store(
             fact_key: None,
             to_apply: None,
             urgent: false,
+            found_at_last: None,
         },
     };
     let accepted = Accepted {
@@ -152,7 +162,12 @@ async fn file(tx: &Tx, receipt: &NewReceipt<'_>, fact: &Fact, notification_id: O
     let (org_id, provider) = (receipt.org_id, receipt.provider);
     let found = tx.order_of(org_id, provider, fact.order_id, fact.reference.as_deref()).await?.order();
     let amount = fact.amount.zip(fact.currency.as_deref()).and_then(|(amount, code)| from_stripe(amount, code).ok());
-    let outcome = if found.is_some() { EventOutcome::Pending } else { EventOutcome::Parked };
+    let outcome = match found {
+        Some(_) => EventOutcome::Pending,
+        // It names nobody, and no money moved: whoever it belongs to, nothing would follow from it.
+        None if fact.order_id.is_none() && !fact.what.is_about_money() => EventOutcome::Ignored,
+        None => EventOutcome::Parked,
+    };
     let new = NewEvent {
         event_id: Uuid::now_v7(),
         fact,
@@ -180,21 +195,39 @@ async fn file(tx: &Tx, receipt: &NewReceipt<'_>, fact: &Fact, notification_id: O
     let found_at_last = known.as_ref().is_some_and(|it| it.outcome == EventOutcome::Parked) && found.is_some();
     let classification = match known {
         None if found.is_some() => Classification::New,
+        None if outcome == EventOutcome::Ignored => Classification::Ignored,
         None => Classification::Parked,
         Some(_) if found_at_last => Classification::Resumable,
-        Some(known) => classify_again(known.outcome, known.unfinished),
+        Some(known) => classify_again(known.outcome, known.left),
     };
     let urgent = found_at_last || classification == Classification::New;
     let applies = matches!(classification, Classification::New | Classification::Resumable);
-    Ok(Filed { classification, order_id, fact_key: Some(id.fact_key.clone()), to_apply: applies.then_some(id), urgent })
+    Ok(Filed {
+        classification,
+        order_id,
+        fact_key: Some(id.fact_key.clone()),
+        to_apply: applies.then_some(id),
+        urgent,
+        found_at_last: found.filter(|_| found_at_last),
+    })
 }
 
-/// Applies a fact behind the answer. A repeated one only if there is room: the worker comes to it anyway.
-fn apply_behind(app: &App, id: EventId, urgent: bool) {
+/// Applies a fact behind the answer. One that finds no room in time, or a repeated one that finds none at once, is left to the
+/// worker, who comes to it anyway.
+fn apply_behind(app: &App, id: EventId, urgent: bool, found_at_last: Option<OrderId>) {
     let work = app.clone();
     drop(app.detached(async move {
+        if let Some(order_id) = found_at_last
+            && let Err(error) = work.db.match_event(&id, order_id, Deadline::of_request()).await
+        {
+            tracing::warn!(%error, org_id = id.org_id.0, "a notification's order is not noted yet");
+        }
         let room = Arc::clone(&work.applying);
-        let permit = if urgent { room.acquire_owned().await.ok() } else { room.try_acquire_owned().ok() };
+        let permit = if urgent {
+            timeout(ROOM, room.acquire_owned()).await.ok().and_then(Result::ok)
+        } else {
+            room.try_acquire_owned().ok()
+        };
         if permit.is_none() {
             return;
         }

@@ -3,6 +3,7 @@
 use crate::app::charge::send::{Heard, looked_up};
 use crate::app::charge::settle::{Finding, settle_charge};
 use crate::app::error::AppError;
+use crate::app::inbox::{SeenFact, tell};
 use crate::app::sweep::Sweep;
 use crate::app::sweep::raise::raise;
 use crate::app::sweep::report::{Found, Line};
@@ -11,6 +12,8 @@ use crate::db::operations::OperationId;
 use crate::db::sweep::{Attempt, Taken, TakenFilter};
 use crate::domain::case::NewCase;
 use crate::domain::ids::OrderId;
+use crate::domain::inbox::EventOutcome;
+use crate::domain::inbox::fact::Fact;
 use crate::domain::operation::OperationState;
 use crate::domain::payment::ChargeFact;
 use crate::domain::sweep::{TheirPayment, Verdict, holds_money, judge};
@@ -82,35 +85,54 @@ impl Sweep<'_> {
             Verdict::Agrees => Ok(Found::Agreed),
             Verdict::Later => Ok(Found::Later),
             Verdict::Ask => self.ask(ours, &seen.reference).await,
-            Verdict::Unknown => self.unknown(ours.order_id, seen).await,
+            Verdict::Unknown => self.tell(ours.order_id, None, seen).await,
         }
     }
 
-    /// Money of no attempt: for a person where there is an order, else for whoever reads the report.
+    /// Money of no attempt: a fact like one that a notification tells where there is an order, else for whoever reads the
+    /// report.
     async fn unattached(&self, seen: &SeenPayment, named: Option<OrderId>, line: &Line) -> Result<Found, AppError> {
         let ours = matches!(seen.owner, Owner::Ours { .. });
         match named {
             _ if !ours => Ok(Found::Others),
             // Nothing was taken, so that nothing is missing.
             _ if !seen.taken => Ok(Found::Agreed),
-            Some(order_id) if self.has(order_id).await? => self.unknown(order_id, seen).await,
+            Some(order_id) if self.has(order_id).await? => {
+                let attempt = if let Owner::Ours { attempt, .. } = seen.owner { attempt } else { None };
+                self.tell(order_id, attempt, seen).await
+            }
             _ => Ok(self.stranger(line)),
         }
+    }
+
+    async fn waits_for_a_person(&self, order_id: OrderId) -> Result<bool, AppError> {
+        let order = self.app.db.get_order(self.org_id, order_id, Deadline::of_request()).await?;
+        Ok(order.is_some_and(|order| order.needs_reconciliation))
     }
 
     pub(super) async fn has(&self, order_id: OrderId) -> Result<bool, AppError> {
         Ok(self.app.db.get_order(self.org_id, order_id, Deadline::of_request()).await?.is_some())
     }
 
-    /// A case of its own for a payment that belongs to no attempt, named by the payment.
-    async fn unknown(&self, order_id: OrderId, seen: &SeenPayment) -> Result<Found, AppError> {
-        let id = OperationId { org_id: self.org_id, order_id, kind: "charge".to_owned(), fact: seen.reference.clone() };
-        let theirs = json!({
-            "gateway_reference": seen.reference, "outcome": "succeeded", "amount": seen.amount, "currency": seen.currency,
-        });
-        let suggestion = "give it back at the gateway, or find out what it pays; then dismiss";
-        let case = NewCase::of_payments("unknown_payment", suggestion, json!({ "ours": {}, "theirs": theirs }));
-        raise(self.app, &id, &case).await
+    /// Files what was seen as the fact that a notification of it would tell, and applies it: whichever comes first, it counts
+    /// once.
+    async fn tell(&self, order_id: OrderId, attempt: Option<i32>, seen: &SeenPayment) -> Result<Found, AppError> {
+        let reference = seen.reference.clone();
+        let fact = Fact {
+            currency: Some(seen.currency.clone()),
+            order_id: Some(order_id),
+            attempt,
+            ..Fact::succeeded(reference)
+        };
+        let seen = SeenFact { fact, amount: seen.amount, order_id };
+        Ok(match tell(self.app, self.org_id, &self.gateway.provider, &seen).await? {
+            // Money taken twice is recorded, and for a person.
+            EventOutcome::Applied if self.waits_for_a_person(order_id).await? => Found::CaseOpened,
+            EventOutcome::Applied => Found::Settled,
+            EventOutcome::Conflict => Found::CaseOpened,
+            EventOutcome::Pending | EventOutcome::Parked => Found::Later,
+            EventOutcome::SameFact | EventOutcome::Stale | EventOutcome::Ignored => Found::Agreed,
+        })
     }
 
     /// Asks for a payment by its name. A list may be old; this answer is what counts.

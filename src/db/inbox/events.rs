@@ -6,8 +6,8 @@ use crate::db::row::{column, one, spelled};
 use crate::db::tx::Tx;
 use crate::db::{Db, sql};
 use crate::domain::ids::{OrderId, OrgId};
-use crate::domain::inbox::EventOutcome;
 use crate::domain::inbox::fact::{Fact, What};
+use crate::domain::inbox::{EventOutcome, Left};
 use serde_json::Value;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
@@ -58,8 +58,8 @@ pub struct KnownEvent {
     pub order_id: Option<OrderId>,
     /// What became of it.
     pub outcome: EventOutcome,
-    /// Whether work of the order is not at its end.
-    pub unfinished: bool,
+    /// What is left of the order's work.
+    pub left: Left,
 }
 
 /// A fact under its lock.
@@ -154,7 +154,7 @@ impl Tx {
                 currency: column(&row, "currency")?,
                 order_id: column::<Option<Uuid>>(&row, "order_id")?.map(OrderId),
                 outcome: spelled(&row, "outcome", EventOutcome::parse)?,
-                unfinished: column::<i64>(&row, "unfinished")? > 0,
+                left: Left::of(column(&row, "unfinished")?, column(&row, "for_people")?),
             })
         })
         .transpose()
@@ -251,6 +251,16 @@ impl Db {
     pub async fn take_event(&self, id: &EventId, deadline: Deadline) -> Result<bool, DbError> {
         let params: [&(dyn ToSql + Sync); 3] = [&id.org_id.0, &id.provider, &id.fact_key];
         Ok(self.row(&sql::EVENT_TAKE, &params, deadline).await?.is_some())
+    }
+
+    /// Notes the order of a fact that waited for one, so that it is applied soon.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn match_event(&self, id: &EventId, order: OrderId, deadline: Deadline) -> Result<(), DbError> {
+        let params: [&(dyn ToSql + Sync); 4] = [&id.org_id.0, &id.provider, &id.fact_key, &order.0];
+        self.rows(&sql::EVENT_MATCH, &params, deadline).await.map(|_| ())
     }
 
     /// Organisations with facts that wait and whose time has come.

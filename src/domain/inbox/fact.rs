@@ -77,6 +77,26 @@ pub struct Fact {
 }
 
 impl Fact {
+    /// That the money of a payment was taken; nothing else is said.
+    #[must_use]
+    pub fn succeeded(reference: String) -> Self {
+        Self {
+            key: format!("pi:{reference}:succeeded"),
+            what: What::Succeeded,
+            reference: Some(reference),
+            object: None,
+            status: None,
+            code: None,
+            amount: None,
+            currency: None,
+            order_id: None,
+            attempt: None,
+            refund_key: None,
+            made_at: None,
+            told_at: None,
+        }
+    }
+
     /// The key of another word on the same fact: with another amount or currency than the first one told.
     #[must_use]
     pub fn key_of_another_word(&self) -> String {

@@ -68,12 +68,36 @@ spelled!(EventOutcome {
     Ignored = "ignored",
 });
 
-/// The class of a delivery whose fact is known already. `unfinished`: work of its order that is not at its end.
+/// What is left of an order's work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing: all of it is at its end.
+    Nothing,
+    /// Something that goes on by itself.
+    Work,
+    /// Something that a person has to decide.
+    Person,
+}
+
+impl Left {
+    /// Of so many effects that go on, and so many that wait for a person.
+    #[must_use]
+    pub fn of(unfinished: i64, for_people: i64) -> Self {
+        match (unfinished, for_people) {
+            (0, 0) => Self::Nothing,
+            (_, 0) => Self::Work,
+            _ => Self::Person,
+        }
+    }
+}
+
+/// The class of a delivery whose fact is known already.
 #[must_use]
-pub fn classify_again(outcome: EventOutcome, unfinished: bool) -> Classification {
+pub fn classify_again(outcome: EventOutcome, left: Left) -> Classification {
     match outcome {
         EventOutcome::Pending => Classification::Resumable,
-        EventOutcome::Applied | EventOutcome::SameFact if unfinished => Classification::Resumable,
+        EventOutcome::Applied | EventOutcome::SameFact if left == Left::Work => Classification::Resumable,
+        EventOutcome::Applied | EventOutcome::SameFact if left == Left::Person => Classification::NeedsReconciliation,
         EventOutcome::Applied | EventOutcome::SameFact | EventOutcome::Stale => Classification::AlreadyDone,
         EventOutcome::Parked => Classification::Parked,
         EventOutcome::Conflict => Classification::NeedsReconciliation,

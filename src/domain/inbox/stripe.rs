@@ -18,6 +18,8 @@ pub struct Notification {
     pub kind: Option<String>,
     /// The id of the object that it shows.
     pub object_id: Option<String>,
+    /// The organisation that the object's metadata name: we write it into everything that we make.
+    pub org: Option<String>,
     /// Whether it is about real money; `None` when it does not say.
     pub live: Option<bool>,
     /// What it tells; `None` when that means nothing to us.
@@ -38,6 +40,7 @@ pub fn read(body: &[u8]) -> Notification {
     Notification {
         id: id_at(&event, "id"),
         object_id: id_at(object, "id"),
+        org: told.metadata("ichido_org_id"),
         live: event.get("livemode").and_then(Value::as_bool),
         fact: kind.as_deref().and_then(|kind| told.fact(kind)),
         kind,
@@ -75,9 +78,9 @@ impl Told<'_> {
     }
 
     fn succeeded(&self, reference: String, amount: &str) -> Option<Fact> {
-        let key = format!("pi:{reference}:succeeded");
         // A charge that was captured at once may not say how much of it was.
         let amount = number(self.object, amount).or_else(|| number(self.object, "amount"))?;
+        let key = Fact::succeeded(reference.clone()).key;
         Some(Fact { amount: Some(amount), ..self.about(What::Succeeded, key, Some(reference)) })
     }
 

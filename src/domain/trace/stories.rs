@@ -94,6 +94,11 @@ pub(super) fn received(receipts: &[Receipt]) -> Vec<TraceEntry> {
         what: "notification_received".to_owned(),
         details: json!({
             "receipt_id": receipt.receipt_id,
+            "arrival": receipt.arrival,
+            "signature": receipt.signature.as_str(),
+            "secret_label": receipt.secret_label,
+            "skew_seconds": receipt.skew_seconds,
+            "object_id": receipt.object_id,
             "notification_id": receipt.notification_id,
             "type": receipt.kind,
             "fact_key": receipt.fact_key,

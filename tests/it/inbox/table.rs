@@ -3,7 +3,7 @@
 use crate::house_rules::source::root;
 use ichido::domain::inbox::fact::What;
 use ichido::domain::inbox::transition::{Circumstances, Success, decide};
-use ichido::domain::inbox::{Classification, EventOutcome, classify_again};
+use ichido::domain::inbox::{Classification, EventOutcome, Left, classify_again};
 use ichido::domain::payment::PaymentState;
 use std::fmt::Write;
 use std::fs;
@@ -27,9 +27,10 @@ fn table() -> String {
         }
     }
     for outcome in EventOutcome::ALL {
-        for unfinished in [false, true] {
-            let class = Classification::as_str(classify_again(EventOutcome::parse(outcome).unwrap(), unfinished));
-            let work = if unfinished { "work_unfinished" } else { "work_finished" };
+        for (work, left) in
+            [("work_finished", Left::Nothing), ("work_unfinished", Left::Work), ("for_a_person", Left::Person)]
+        {
+            let class = Classification::as_str(classify_again(EventOutcome::parse(outcome).unwrap(), left));
             writeln!(table, "again           {outcome:<19} {work:<15} {class}").unwrap();
         }
     }

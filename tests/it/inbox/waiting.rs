@@ -112,6 +112,63 @@ async fn an_order_of_another_organisation_is_nobodys_here() {
     assert_eq!(app.get("/v1/events", "/v1/events").await.json()["data"], json!([]));
 }
 
+/// Two organisations at one account of the gateway's: each is told of the other's payments.
+#[tokio::test]
+async fn what_names_another_organisation_is_ignored_at_once() {
+    let (app, _world) = start().await;
+    let other = app.org(new_org()).await;
+    let (ours, theirs) = (Endpoint::of(&app).await, Endpoint::of_org(&app, &other).await);
+    let id = app.post("k", &order_body()).await.id();
+    let mut paid = intent("pi_1", &id, 2400);
+    paid["metadata"]["ichido_org_id"] = json!(app.org.id.to_string());
+    let paid = event("payment_intent.succeeded", &paid);
+    assert_eq!(theirs.tell(&app, &paid).await, "ignored");
+    assert_eq!(count(&app, "SELECT count(*) FROM events").await, 0);
+    assert_eq!(ours.tell_and_apply(&app, &paid).await, "new");
+    assert_eq!(app.order(&id).await["status"], "confirmed");
+}
+
+/// Of an account that others use too most is not ours. What names nobody and moved no money waits for nothing.
+#[tokio::test]
+async fn what_names_nobody_and_moved_no_money_is_ignored_at_once() {
+    let (app, _world) = start().await;
+    let endpoint = Endpoint::of(&app).await;
+    let nobodys = json!({ "id": "pi_1", "object": "payment_intent", "amount": 5, "currency": "jpy", "metadata": {} });
+    for kind in ["payment_intent.created", "payment_intent.canceled", "payment_intent.payment_failed"] {
+        assert_eq!(endpoint.tell(&app, &event(kind, &nobodys)).await, "ignored", "{kind}");
+    }
+    assert_eq!(count(&app, "SELECT count(*) FROM events WHERE next_attempt_at IS NOT NULL").await, 0);
+    let money = json!({ "id": "pi_1", "object": "payment_intent", "amount_received": 5, "currency": "jpy" });
+    assert_eq!(endpoint.tell(&app, &event("payment_intent.succeeded", &money)).await, "parked");
+}
+
+/// However long it had been put off: once its order is named it is applied within seconds, even when that one is locked then.
+#[tokio::test]
+async fn a_fact_whose_order_is_named_at_last_does_not_wait_for_its_old_time() {
+    let (app, _world) = start().await;
+    let endpoint = Endpoint::of(&app).await;
+    let id = app.post("k", &order_body()).await.id();
+    endpoint.tell(&app, &event("charge.succeeded", &charge("ch_1", "pi_1", 2400, 0))).await;
+    let client = app.sql().await;
+    client.execute("UPDATE events SET next_attempt_at = now() + interval '1 hour'", &[]).await.unwrap();
+    client.batch_execute("BEGIN; SELECT * FROM orders FOR UPDATE").await.unwrap();
+    let named = event("payment_intent.succeeded", &intent("pi_1", &id, 2400));
+    assert_eq!(endpoint.tell(&app, &named).await, "resumable");
+    app.app.work_done().await;
+    assert_eq!(outcome(&app, "pi:pi_1:succeeded").await, "pending");
+    client.batch_execute("COMMIT").await.unwrap();
+    crate::support::wait::until("applied", std::time::Duration::from_secs(10), || async {
+        apply_waiting(&app.app).await.unwrap();
+        app.order(&id).await["status"] == "confirmed"
+    })
+    .await;
+    // The trace tells of the delivery that came before anybody knew whose it was.
+    let trace = app.get(&format!("/v1/orders/{id}/trace"), "/v1/orders/{order_id}/trace").await.json();
+    let received = trace["entries"].as_array().unwrap().iter().filter(|it| it["what"] == "notification_received");
+    let told: Vec<_> = received.map(|it| it["details"]["object_id"].as_str().unwrap()).collect();
+    assert_eq!(told, ["ch_1", "pi_1"]);
+}
+
 /// C5: the process ends between the commit of the receipt and all that follows.
 #[tokio::test]
 async fn what_was_committed_and_not_applied_is_applied_by_the_worker() {

@@ -39,7 +39,8 @@ async fn a_delivery_and_the_lists_of_the_inbox_read_what_they_give() {
         (&sql::EVENT_LIST_BY_ORDER, format!("1, {NO_CURSOR}, 5, NULL, NULL, NULL, {order_id}"), 2.0),
         (&sql::RECEIPT_LIST, format!("1, {NO_CURSOR}, 5, NULL, NULL, NULL, NULL"), 5.0),
         (&sql::RECEIPT_LIST_BY_ORDER, format!("1, {NO_CURSOR}, 5, NULL, NULL, NULL, NULL, NULL, {order_id}"), 1.0),
-        (&sql::RECEIPT_OF_ORDER, format!("1, {order_id}, 5"), 1.0),
+        // By its own order, by the order's fact and the notification that told it, and the receipt itself.
+        (&sql::RECEIPT_OF_ORDER, format!("1, {order_id}, 5"), 5.0),
         (&sql::RECEIPT_LIST_BY_NOTIFICATION, format!("1, {NO_CURSOR}, 5, NULL, NULL, NULL, NULL, 'evt_8'"), 1.0),
     ];
     for (statement, values, most) in cases {

@@ -1,5 +1,6 @@
 //! Payments that nobody told us of, that are not as we think, or that belong to nobody.
 
+use crate::inbox::endpoint::{Endpoint, event, intent};
 use crate::support::app::{TestApp, order_body};
 use crate::support::payments::{World, paid_body, start, use_gateway};
 use crate::support::work::work;
@@ -96,37 +97,50 @@ async fn another_amount_or_currency_is_a_case_and_stays_the_one() {
     }
 }
 
+/// What a notification would have told, had it come.
 #[tokio::test]
-async fn money_that_belongs_to_no_attempt_is_a_case_until_it_is_dismissed() {
+async fn money_that_names_an_order_pays_it_and_a_late_notification_adds_nothing() {
+    let (app, world) = start().await;
+    let endpoint = Endpoint::of(&app).await;
+    let id = app.post("k", &order_body()).await.id();
+    let payment = pay_at_the_gateway(&world, "2400", "jpy", &[("ichido_order_id", id.as_str())]).await;
+    assert_eq!(found(&swept(&app).await), [Found::Settled]);
+    let order = app.order(&id).await;
+    assert_eq!((&order["status"], &order["payment"]["gateway_reference"]), (&json!("confirmed"), &json!(payment)));
+    assert!(found(&swept(&app).await).is_empty(), "a second sweep agrees");
+    let late = event("payment_intent.succeeded", &intent(&payment, &id, 2400));
+    assert_eq!(endpoint.tell_and_apply(&app, &late).await, "already_done");
+    assert_eq!((app.order(&id).await, open_cases(&app).await), (order, Vec::new()));
+}
+
+#[tokio::test]
+async fn money_that_came_twice_or_does_not_fit_is_for_a_person_once() {
     let (app, world) = start().await;
     let (paid, unpaid) =
         (app.post("k1", &paid_body("pm_card_visa")).await.id(), app.post("k2", &order_body()).await.id());
-    // A second payment for the same attempt, one of an attempt that there is not, and one of an order that has none.
-    for (order_id, attempt) in [(&paid, "1"), (&paid, "2"), (&unpaid, "1")] {
+    // A second payment for the same attempt, one of an attempt that there is not, and one of another amount.
+    for (order_id, attempt, amount) in [(&paid, "1", "2400"), (&paid, "2", "2400"), (&unpaid, "1", "1")] {
         let metadata = [("ichido_order_id", order_id.as_str()), ("ichido_attempt", attempt)];
-        pay_at_the_gateway(&world, "2400", "jpy", &metadata).await;
+        pay_at_the_gateway(&world, amount, "jpy", &metadata).await;
     }
     let report = swept(&app).await;
     assert_eq!((found(&report), report.count(Found::Agreed)), (vec![Found::CaseOpened; 3], 1));
     assert!(report.needs_person());
     let cases = open_cases(&app).await;
-    assert!(cases.len() == 3 && cases.iter().all(|case| case["reason"] == "unknown_payment"), "{cases:?}");
-    assert_eq!(found(&swept(&app).await), [Found::CaseKnown; 3]);
-    // Nothing can be done about it here.
-    let case_id = cases[0]["id"].as_str().unwrap();
-    for decision in ["continue", "ask_again", "start_new", "mark_not_done"] {
-        let refused = app.decide(case_id, decision, json!({ "decision": decision, "reason": "no" })).await;
-        assert_eq!((refused.status, &refused.json()["errors"][0]["pointer"]), (400, &json!("/decision")), "{decision}");
+    let reasons: Vec<_> = cases.iter().map(|case| case["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons.iter().filter(|reason| **reason == "second_success").count(), 2, "{cases:?}");
+    assert_eq!(reasons.iter().filter(|reason| **reason == "amount_conflict").count(), 1, "{cases:?}");
+    assert_eq!(app.order(&unpaid).await["status"], "received");
+    let before = cases.len();
+    swept(&app).await;
+    assert_eq!(open_cases(&app).await.len(), before, "a second sweep opens none");
+    // What was taken twice is given back through the ledger.
+    for (n, case) in cases.iter().filter(|case| case["reason"] == "second_success").enumerate() {
+        let back = json!({ "decision": "continue", "reason": "paid twice" });
+        assert_eq!(app.decide(case["id"].as_str().unwrap(), &format!("d{n}"), back).await.status, 200);
     }
-    for (n, case) in cases.iter().enumerate() {
-        assert_eq!(dismiss(&app, case, &format!("d{n}")).await, 200);
-    }
-    let report = swept(&app).await;
-    assert_eq!(found(&report), [Found::CaseKnown; 3], "what was decided is not asked again");
-    assert!(!report.needs_person() && open_cases(&app).await.is_empty());
-    for id in [paid, unpaid] {
-        assert_eq!(app.order(&id).await["needs_reconciliation"], false);
-    }
+    work(&app).await;
+    assert_eq!((world.count("refund", &paid).await, app.order(&paid).await["status"].as_str()), (2, Some("confirmed")));
 }
 
 #[tokio::test]
@@ -182,9 +196,9 @@ async fn a_payment_that_the_gateway_does_not_list_is_asked_for_and_then_a_case()
     assert_eq!(found(&report), [Found::CaseOpened; 2]);
     let cases = open_cases(&app).await;
     let reasons: Vec<_> = cases.iter().map(|case| case["reason"].as_str().unwrap()).collect();
-    assert_eq!(reasons, ["gateway_disagrees", "unknown_payment"]);
+    assert_eq!(reasons, ["gateway_disagrees", "second_success"]);
     assert_eq!(cases[0]["evidence"]["theirs"], json!({ "gateway_reference": "pi_gone", "outcome": "not_found" }));
-    assert_eq!(found(&swept(&app).await), [Found::CaseKnown; 2]);
+    assert_eq!(found(&swept(&app).await), [Found::CaseKnown], "the other one is an attempt of its own by now");
     // Another account knows nothing of it, and is not asked.
     let other = World::start();
     use_gateway(&app.app, &app.org, &other.stripe()).await;
