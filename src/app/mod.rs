@@ -17,6 +17,7 @@ pub mod create_key;
 pub mod create_order;
 pub mod decide_case;
 pub mod error;
+pub mod forget_bodies;
 pub mod gateways;
 pub mod inbox;
 pub mod inspect;

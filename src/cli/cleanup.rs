@@ -1,6 +1,8 @@
 //! `ichido cleanup`.
 
 use crate::app::clean_up::{Cleaned, DEFAULT_BATCH, clean_up, count_due};
+use crate::app::error::AppError;
+use crate::app::forget_bodies::{BODIES_KEPT_FOR_DAYS, count_bodies_due, forget_bodies};
 use crate::cli::output::Output;
 use crate::cli::run::Stop;
 use crate::cli::{CliError, admin_app};
@@ -23,12 +25,13 @@ pub struct Args {
 /// Removes what is due, until done or a signal.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let app = admin_app().await?;
-    let cleaned = if args.dry_run {
-        count_due(&app).await?
+    let (cleaned, bodies) = if args.dry_run {
+        (count_due(&app).await?, count_bodies_due(&app).await?)
     } else {
         let stop = CancellationToken::new();
         let mut signals = Stop::listen()?;
-        let work = clean_up(&app, args.batch, &stop);
+        let work =
+            async { Ok::<_, AppError>((clean_up(&app, args.batch, &stop).await?, forget_bodies(&app, &stop).await?)) };
         tokio::pin!(work);
         tokio::select! {
             cleaned = &mut work => cleaned?,
@@ -42,9 +45,13 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let keys: u64 = cleaned.iter().map(|each| each.keys).sum();
     let by_org: Vec<_> =
         cleaned.iter().map(|Cleaned { org_id, keys }| json!({ "org_id": org_id, "keys": keys })).collect();
-    args.output.print(&json!({ "dry_run": args.dry_run, "keys": keys, "orgs": by_org }), || {
-        let verb = if args.dry_run { "would be removed" } else { "removed" };
-        format!("{keys} expired keys {verb}")
+    let object = json!({ "dry_run": args.dry_run, "keys": keys, "orgs": by_org, "notification_bodies": bodies });
+    args.output.print(&object, || {
+        let (removed, emptied) =
+            if args.dry_run { ("would be removed", "would be emptied") } else { ("removed", "emptied") };
+        format!(
+            "{keys} expired keys {removed}, {bodies} notifications older than {BODIES_KEPT_FOR_DAYS} days {emptied}"
+        )
     });
     Ok(())
 }

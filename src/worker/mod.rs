@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::app::clean_up::{DEFAULT_BATCH, clean_up};
+use crate::app::forget_bodies::forget_bodies;
 use crate::app::inbox::rematch::apply_waiting;
 use crate::app::key_cache::write_last_used;
 use crate::app::recover_due::Recovery;
@@ -69,6 +70,11 @@ async fn remove_expired(app: &App, stop: CancellationToken) {
                     tracing::info!(org_id = each.org_id.0, keys = each.keys, "expired keys removed");
                 }
             }
+            Err(error) => tracing::warn!(%error, "clean-up stopped"),
+        }
+        match forget_bodies(app, &stop).await {
+            Ok(0) => {}
+            Ok(bodies) => tracing::info!(bodies, "old notifications emptied"),
             Err(error) => tracing::warn!(%error, "clean-up stopped"),
         }
     }

@@ -133,8 +133,10 @@ async fn cleanup_tells_what_it_would_remove_and_then_removes_it() {
             now() + (n - 7) * interval '1 hour'
         FROM generate_series(1, 10) n";
     client.execute(keys, &[&org.as_i64().unwrap()]).await.unwrap();
-    let told =
-        |dry_run: bool| serde_json::json!({ "dry_run": dry_run, "keys": 7, "orgs": [{ "org_id": org, "keys": 7 }] });
+    let told = |dry_run: bool| {
+        let orgs = [serde_json::json!({ "org_id": org, "keys": 7 })];
+        serde_json::json!({ "dry_run": dry_run, "keys": 7, "orgs": orgs, "notification_bodies": 0 })
+    };
     assert_eq!(program.json("cleanup --dry-run", 0).await, told(true));
     assert_eq!(program.json("cleanup --dry-run --batch 3", 0).await, told(true));
     assert_eq!(program.json("cleanup --batch 3", 0).await, told(false));

@@ -5,6 +5,7 @@ mod disputes;
 pub mod endpoint;
 mod lists;
 mod money;
+mod old_bodies;
 mod own_payments;
 mod receiving;
 mod refunds;

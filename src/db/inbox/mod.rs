@@ -4,4 +4,5 @@ pub mod effects;
 pub mod endpoints;
 pub mod event_list;
 pub mod events;
+mod old_bodies;
 pub mod receipts;

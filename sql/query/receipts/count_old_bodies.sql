@@ -1,0 +1,18 @@
+-- How many deliveries `forget_bodies.sql` would empty, all batches together.
+--
+-- $1 org_id, $2 days
+SELECT count(*) AS bodies
+FROM receipts
+WHERE org_id = $1 AND body IS NOT NULL AND received_at < now() - $2::integer * interval '1 day'
+    AND NOT EXISTS (
+        SELECT FROM events
+        WHERE events.org_id = $1 AND events.provider = receipts.provider AND events.fact_key = receipts.fact_key
+            AND events.outcome IN ('pending', 'parked')
+    )
+    AND NOT EXISTS (
+        SELECT FROM events
+        INNER JOIN reconciliation_cases
+            ON reconciliation_cases.org_id = $1 AND reconciliation_cases.state = 'open'
+                AND reconciliation_cases.order_id = coalesce(events.order_id, named_order_id)
+        WHERE events.org_id = $1 AND events.provider = receipts.provider AND events.fact_key = receipts.fact_key
+    )
