@@ -66,9 +66,10 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let app = startup::app(&url, DEFAULT_POOL, Clock::System, world::settings(&args.payments, &args.data)?)?;
     startup::verify(&app, false).await?;
     let (org_id, token) = org_and_token(&app, &args.data.join("test-key")).await?;
-    let (world, world_address) = world::start(&app, org_id, &args.data).await?;
+    let listen = run::settled(args.listen)?;
+    let (world, world_address) = world::start(&app, org_id, &args.data, listen).await?;
     let dev = Dev { org_id, token, database_url, world_address, data: args.data.clone() };
-    let serving = Serving { listen: args.listen, cors_origins: Vec::new(), with_worker: true, drain: Duration::ZERO };
+    let serving = Serving { listen, cors_origins: Vec::new(), with_worker: true, drain: Duration::ZERO };
     let served = run::serve(app, serving, &mut stop, |address| announce(address, &dev)).await;
     world.stop(true).await;
     let stopped = tokio::task::spawn_blocking(move || postgres.stop()).await;
@@ -132,6 +133,7 @@ fn announce(address: SocketAddr, dev: &Dev) {
     say(&format!("listening on http://{address}"));
     say(&format!("documentation at http://{address}/docs, test organisation {org_id}"));
     say(&format!("simulated world (payments) at http://{world_address}, what really happened: /effects"));
+    say("its notifications come back to this service: GET /v1/receipts lists them");
     say(&format!(
         "admin commands elsewhere: export DATABASE_URL='{database_url}' ICHIDO_SECRET_KEY_FILE='{}'",
         secret_key.display()

@@ -130,6 +130,9 @@ pub enum CliError {
     /// A sweep could not look at everything, and has said what it found.
     #[error("the sweep is not complete ({0}); run it again")]
     SweepIncomplete(&'static str),
+    /// A rehearsal that could not begin.
+    #[error("nothing was rehearsed: {0}")]
+    Rehearsal(&'static str),
     /// `migrate --check` found the schema behind.
     #[error("{0} migration(s) pending")]
     Pending(usize),

@@ -8,7 +8,7 @@ use crate::worker;
 use actix_web::dev::ServerHandle;
 use rustix::process::{Signal as Death, set_parent_process_death_signal};
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep, timeout};
@@ -40,6 +40,16 @@ impl Stop {
             _ = self.interrupt.recv() => {}
         }
     }
+}
+
+/// The address with a free port where it leaves that open, for those who have to know it before the server listens.
+///
+/// # Errors
+///
+/// When there is none.
+pub fn settled(listen: SocketAddr) -> Result<SocketAddr, CliError> {
+    let free = || TcpListener::bind(listen).and_then(|listener| listener.local_addr());
+    if listen.port() == 0 { free().map_err(|error| CliError::Listen(listen, error)) } else { Ok(listen) }
 }
 
 /// How to serve.

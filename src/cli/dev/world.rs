@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::app::gateways::PaymentSettings;
+use crate::app::inbox::endpoints::{NewSecret, add_secret, create_endpoint};
 use crate::app::set_gateway::set_gateway;
 use crate::app::steps::set_policy::set_step_policy;
 use crate::cli::CliError;
@@ -18,11 +19,12 @@ use secrecy::SecretString;
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use uuid::Uuid;
 
 /// The name of the file with what secrets are sealed with.
 pub(super) const SECRET_KEY: &str = "secret-key";
@@ -66,9 +68,19 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Starts the simulated world, with a journal beside the data, and makes it the organisation's gateway and the partner of every
-/// step.
-pub(super) async fn start(app: &App, org_id: OrgId, data: &Path) -> Result<(ServerHandle, SocketAddr), CliError> {
-    let options = sim::Options { journal: Some(data.join("simulated-world.journal")), ..sim::Options::default() };
+/// step. Its notifications come to an endpoint of the organisation's at `service`.
+pub(super) async fn start(
+    app: &App,
+    org_id: OrgId,
+    data: &Path,
+    service: SocketAddr,
+) -> Result<(ServerHandle, SocketAddr), CliError> {
+    let (endpoint_id, webhook_secret) = endpoint(app, org_id, data).await?;
+    let options = sim::Options {
+        journal: Some(data.join("simulated-world.journal")),
+        webhook_url: Some(format!("http://{}/v1/webhooks/{endpoint_id}", reachable(service))),
+        webhook_secret: Some(webhook_secret),
+    };
     let started = sim::start(SocketAddr::from(([127, 0, 0, 1], 0)), options);
     let (server, address) =
         started.map_err(|error: io::Error| CliError::Io("the simulated world cannot start", error))?;
@@ -81,6 +93,36 @@ pub(super) async fn start(app: &App, org_id: OrgId, data: &Path) -> Result<(Serv
         set_step_policy(app, org_id, policy(kind, address), None, deadline).await?;
     }
     Ok((handle, address))
+}
+
+/// The endpoint, and the secret that the world signs with; the same ones in every run on the same data.
+async fn endpoint(app: &App, org_id: OrgId, data: &Path) -> Result<(Uuid, SecretString), CliError> {
+    let deadline = Deadline::after(Duration::from_secs(10));
+    let word = || format!("whsec_{}", hexadecimal(&rand::random::<[u8; 16]>()));
+    let secret = SecretString::from(kept(&data.join("webhook-secret"), word)?);
+    let new = NewSecret { name: "dev".to_owned(), secret: secret.clone() };
+    let file = data.join("webhook-endpoint");
+    let known = fs::read_to_string(&file).ok().and_then(|text| Uuid::try_parse(text.trim()).ok());
+    if let Some(id) = known
+        && app.db.find_endpoint(id, deadline).await?.is_some_and(|endpoint| endpoint.org_id == org_id)
+    {
+        // The key that the first one was sealed with may be another one by now.
+        add_secret(app, org_id, id, &new, deadline).await?;
+        return Ok((id, secret));
+    }
+    let id = create_endpoint(app, org_id, &new, deadline).await?;
+    write(&file, &id.to_string())?;
+    Ok((id, secret))
+}
+
+/// An address at which this machine reaches itself.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listen.port())
 }
 
 fn policy(kind: StepKind, world: SocketAddr) -> StepPolicy {

@@ -28,8 +28,6 @@ pub enum SceneError {
     Stage(String),
 }
 
-/// How long a scene waits for something to settle.
-const PATIENCE: Duration = Duration::from_secs(40);
 const BETWEEN: Duration = Duration::from_millis(150);
 
 /// An order's body, to be paid like this, with words for the partners.
@@ -58,7 +56,7 @@ impl Stage {
 
     /// Sends a command as a client should: the same again, until the answer is definite.
     pub async fn insist(&self, path: &'static str, key: &str, body: &Value) -> Result<Value, SceneError> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + self.patience;
         while Instant::now() < end {
             match self.send(path, key, body).await {
                 Some((200 | 201 | 402, answer)) => return Ok(answer),
@@ -80,7 +78,7 @@ impl Stage {
     pub async fn cancel(&self, order_id: &str) -> Result<(), SceneError> {
         let path = format!("/v1/orders/{order_id}/cancel");
         let key = Uuid::now_v7().to_string();
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + self.patience;
         while Instant::now() < end {
             if let Some((200, _)) = self.send(&path, &key, &json!({})).await {
                 return Ok(());
@@ -97,7 +95,7 @@ impl Stage {
         what: &'static str,
         fits: impl Fn(&Value) -> bool,
     ) -> Result<(), SceneError> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + self.patience;
         while Instant::now() < end {
             let request = self.client.get(format!("{}/v1/orders/{order_id}", self.base)).bearer_auth(&self.token);
             if let Ok(answer) = request.timeout(Duration::from_secs(5)).send().await

@@ -15,6 +15,10 @@ type Played<'a> = BoxFuture<'a, Result<Vec<Counted>, SceneError>>;
 /// A scenario: its name, what it is about, and how it is played.
 pub type Scene = (&'static str, &'static str, for<'a> fn(&'a mut Stage) -> Played<'a>);
 
+/// Those that kill the server, or count on its times: on a private stage only.
+pub const PRIVATE: [&str; 3] =
+    ["server_killed_at_the_gateway", "server_killed_at_a_partner", "cancelled_while_unknown"];
+
 /// Everything once: the payment and every step.
 const ONCE: &[(&str, u64)] = &[
     ("charge", 1),
