@@ -53,6 +53,11 @@ verify-kills: build ## how long an answer takes when its server is killed, one k
 	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/kills.json --single-kills \
 	  --faults $(or $(FAULTS),60) --clients $(or $(CLIENTS),20) --paid 60 $(if $(SEED),--seed $(SEED)) $(ARGS)
 
+.PHONY: verify-notifications
+verify-notifications: build ## 200 orders' notifications, shuffled and repeated, under kills (SHUFFLES=20, SEED=N)
+	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/notifications.json \
+	  --notifications $(or $(SHUFFLES),20) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
 .PHONY: bench
 bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one)
 	cargo bench --locked --bench load

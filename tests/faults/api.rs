@@ -50,6 +50,16 @@ impl Api {
         Ok(Self { http, servers, orgs })
     }
 
+    /// Where both listen.
+    pub fn servers(&self) -> [SocketAddr; 2] {
+        self.servers
+    }
+
+    /// One of the organisations.
+    pub fn org(&self, number: usize) -> &Org {
+        &self.orgs[number]
+    }
+
     /// How many organisations there are.
     pub fn orgs(&self) -> usize {
         self.orgs.len()

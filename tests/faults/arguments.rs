@@ -12,6 +12,9 @@ pub struct Arguments {
     /// Only servers are killed, each kill with the time to be settled before the next; then its time is judged, too
     #[arg(long)]
     pub single_kills: bool,
+    /// Notifications under kills instead: so many shuffles
+    #[arg(long, value_name = "SHUFFLES", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub notifications: Option<u32>,
     /// How many faults
     #[arg(long, default_value_t = 200)]
     pub faults: u32,

@@ -6,7 +6,6 @@ use crate::fault::{Fault, Line, Target};
 use crate::ledger::Ledger;
 use crate::proxy::Proxy;
 use crate::stack::Stack;
-use crate::supervisor::Supervised;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::time::Duration;
@@ -56,7 +55,7 @@ impl Injector<'_> {
             }
         }
         for target in [Target::ServerA, Target::ServerB, Target::Worker] {
-            process(stack, target).resume().await;
+            stack.process(target).resume().await;
         }
         Ok(())
     }
@@ -68,9 +67,9 @@ async fn strike(stack: &Stack, ledger: &Ledger, fault: Fault) -> Result<(), Fail
             if let Some(server) = target.server() {
                 ledger.kills(server);
             }
-            process(stack, target).kill().await;
+            stack.process(target).kill().await;
         }
-        Fault::Pause(target, time) => process(stack, target).pause(time).await,
+        Fault::Pause(target, time) => stack.process(target).pause(time).await,
         Fault::EndBackend(pick) => {
             // The database may be out of reach because of another fault; then there is nobody to end.
             let ended = timeout(ASK_LIMIT, stack.database.end_a_backend(pick)).await;
@@ -97,13 +96,5 @@ fn proxy(stack: &Stack, line: Line) -> Option<&Proxy> {
     match line {
         Line::Gateway => stack.gateway.as_ref().map(|gateway| &gateway.link),
         Line::Database => Some(&stack.database.link),
-    }
-}
-
-fn process(stack: &Stack, target: Target) -> &Supervised {
-    match target {
-        Target::ServerA => &stack.servers[0],
-        Target::ServerB => &stack.servers[1],
-        Target::Worker => &stack.worker,
     }
 }

@@ -19,6 +19,7 @@ mod fault;
 mod injector;
 mod judge;
 mod ledger;
+mod notifications;
 mod orders;
 mod progress;
 mod proxy;
@@ -70,7 +71,7 @@ fn main() -> ExitCode {
 async fn until_interrupted(arguments: Arguments) -> Result<bool, Failure> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let limit = LIMIT_AROUND + LIMIT_FOR_EACH_FAULT * arguments.faults;
+    let limit = LIMIT_AROUND + LIMIT_FOR_EACH_FAULT * (arguments.faults + 10 * arguments.notifications.unwrap_or(0));
     tokio::select! {
         passed = timeout(limit, run::run(arguments)) => passed.map_err(|_| format!("not over after {limit:?}"))?,
         _ = interrupt.recv() => Err("interrupted".into()),

@@ -7,6 +7,7 @@ use crate::clients::{self, Manner, Record, Shared};
 use crate::injector::Injector;
 use crate::judge::{bite, judge, settle};
 use crate::ledger::{Kind, Ledger, Violation};
+use crate::notifications;
 use crate::progress;
 use crate::report::Report;
 use crate::stack::Stack;
@@ -21,9 +22,12 @@ use tokio_util::task::AbortOnDropHandle;
 /// Runs, and prints the table; whether nothing was violated.
 pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
     bite()?;
-    let seed = arguments.seed.unwrap_or_else(rand::random);
     let logs = directory();
     fs::create_dir_all(&logs)?;
+    if let Some(shuffles) = arguments.notifications {
+        return notifications::run(&arguments, shuffles, &logs).await;
+    }
+    let seed = arguments.seed.unwrap_or_else(rand::random);
     eprintln!("fault run: seed {seed}, {} faults, logs in {}", arguments.faults, logs.display());
     let stack = Stack::start(&arguments, &logs).await?;
     let ledger = Arc::new(Ledger::new(&logs)?);

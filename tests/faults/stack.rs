@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::api::{Api, Org};
 use crate::arguments::Arguments;
 use crate::database::Database;
+use crate::fault::Target;
 use crate::judge::steps::STEPS;
 use crate::proxy::{Proxy, Upstream};
 use crate::supervisor::{History, Program, Supervised, free_address};
@@ -26,6 +27,7 @@ const SETTINGS: [(&str, &str); 4] = [
 ];
 /// The variable from which the gateway's secret is read, and the secret; the simulated gateway accepts any.
 const GATEWAY_SECRET: (&str, &str) = ("FAULTS_GATEWAY_SECRET", "sk_test_faults");
+const SECRETS: [(&str, &str); 1] = [GATEWAY_SECRET];
 const SCOPES: [&str; 3] = ["orders:read", "orders:write", "reconcile"];
 /// How the names of the directories with the data begin.
 const RUN_PREFIX: &str = "run-";
@@ -42,6 +44,7 @@ pub struct Stack {
     pub database: Database,
     /// What clients call.
     pub api: Arc<Api>,
+    admin: Admin,
     _directory: RunDirectory,
 }
 
@@ -60,7 +63,7 @@ impl Stack {
         let directory = RunDirectory::create(logs)?;
         let database = Database::start(&directory.0).await?;
         let admin = Admin { program: arguments.program.clone(), url: database.url() };
-        admin.run(&["migrate"]).await?;
+        admin.run(&["migrate"], &[]).await?;
         let gateway =
             if arguments.paid > 0 { Some(Gateway::start(arguments, logs, &directory.0).await?) } else { None };
         let mut orgs = Vec::new();
@@ -86,7 +89,21 @@ impl Stack {
         ];
         let worker = Supervised::start(program("worker", &["worker"]))?;
         let api = Arc::new(Api::new(addresses, orgs)?);
-        Ok(Self { servers, worker, gateway, database, api, _directory: directory })
+        Ok(Self { servers, worker, gateway, database, api, admin, _directory: directory })
+    }
+
+    /// One of the processes.
+    pub fn process(&self, target: Target) -> &Supervised {
+        match target {
+            Target::ServerA => &self.servers[0],
+            Target::ServerB => &self.servers[1],
+            Target::Worker => &self.worker,
+        }
+    }
+
+    /// Runs an admin command, with variables of its own; gives the JSON object that it prints.
+    pub async fn admin(&self, words: &[&str], variables: &[(&str, &str)]) -> Result<Value, Failure> {
+        self.admin.run(words, variables).await
     }
 
     /// Ends that nobody ordered, of any process.
@@ -132,30 +149,31 @@ struct Admin {
 
 impl Admin {
     async fn make_org(&self, name: &str, gateway: Option<&Gateway>) -> Result<Org, Failure> {
-        let made = self.run(&["org", "create", "--name", name, "--mode", "test"]).await?;
+        let made = self.run(&["org", "create", "--name", name, "--mode", "test"], &SECRETS).await?;
         let id = made.get("org_id").and_then(Value::as_i64).ok_or("no org_id")?;
         let org = id.to_string();
         let mut words = vec!["key", "create", "--org", &org];
         words.extend(SCOPES.iter().flat_map(|scope| ["--scope", scope]));
-        let key = self.run(&words).await?;
+        let key = self.run(&words, &SECRETS).await?;
         let token = key.get("token").and_then(Value::as_str).ok_or("no token")?.to_owned();
         if let Some(gateway) = gateway {
             let base = format!("http://{}/stripe", gateway.link.address);
             let words = ["gateway", "set", "--org", &org, "--provider", "stripe", "--api-base", &base];
-            self.run(&[&words[..], &["--secret-env", GATEWAY_SECRET.0]].concat()).await?;
+            self.run(&[&words[..], &["--secret-env", GATEWAY_SECRET.0]].concat(), &SECRETS).await?;
             for kind in STEPS {
                 let url = format!("http://{}/partners/{kind}", gateway.link.address);
                 let words = ["step", "set", "--org", &org, "--kind", kind, "--url", &url, "--status-url", &url];
-                self.run(&[&words[..], &["--honours-keys", "true", "--owner", "operations"]].concat()).await?;
+                self.run(&[&words[..], &["--honours-keys", "true", "--owner", "operations"]].concat(), &SECRETS)
+                    .await?;
             }
         }
         Ok(Org { id, token })
     }
 
     /// Runs a command; gives the JSON object that it prints.
-    async fn run(&self, words: &[&str]) -> Result<Value, Failure> {
+    async fn run(&self, words: &[&str], variables: &[(&str, &str)]) -> Result<Value, Failure> {
         let mut command = Command::new(&self.program);
-        command.args(words).arg("--json").envs(environment(&self.url)).env(GATEWAY_SECRET.0, GATEWAY_SECRET.1);
+        command.args(words).arg("--json").envs(environment(&self.url)).envs(variables.iter().copied());
         let output = tokio::task::spawn_blocking(move || command.output()).await??;
         if !output.status.success() {
             let (said, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -3,6 +3,7 @@
 mod commands;
 mod disputes;
 pub mod endpoint;
+mod goes_on;
 mod lists;
 mod money;
 mod old_bodies;
