@@ -134,7 +134,7 @@ CREATE TABLE operations (
 CREATE UNIQUE INDEX operations_by_key ON operations USING btree (org_id, operation_key);
 CREATE INDEX operations_by_kind ON operations USING btree (org_id, kind, order_id, fact);
 CREATE INDEX operations_due ON operations USING btree (org_id, COALESCE(lease_until, next_attempt_at)) WHERE ((state = ANY (ARRAY['leased'::text, 'retry_at'::text, 'unknown'::text])) OR ((state = 'ready'::text) AND ((first_sent_at IS NOT NULL) OR (fact <> ''::text))));
-CREATE INDEX operations_never_sent ON operations USING btree (org_id, next_attempt_at) WHERE ((state = 'ready'::text) AND (first_sent_at IS NULL) AND (fact = ''::text));
+CREATE INDEX operations_never_sent ON operations USING btree (org_id, kind, next_attempt_at) WHERE ((state = 'ready'::text) AND (first_sent_at IS NULL) AND (fact = ''::text));
 CREATE INDEX operations_unfinished ON operations USING btree (org_id, state, order_id, kind, fact) WHERE (state <> 'done'::text);
 
 CREATE TABLE orders (

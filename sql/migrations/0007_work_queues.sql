@@ -1,7 +1,7 @@
 -- Steps that were never sent are taken many at a time, by an index of their own: however many there are, they do not stand
--- between a worker and what else is due.
+-- between a worker and what else is due, nor those of one partner before another's.
 
-CREATE INDEX operations_never_sent ON operations (org_id, next_attempt_at)
+CREATE INDEX operations_never_sent ON operations (org_id, kind, next_attempt_at)
 WHERE state = 'ready' AND first_sent_at IS NULL AND fact = '';
 
 DROP INDEX operations_due;

@@ -22,6 +22,9 @@ use std::sync::Arc;
 pub async fn create_order(app: &App, command: &Arc<Command>, deadline: Deadline) -> Result<Answer, AppError> {
     let result = run(app, command, deadline).await;
     app.metrics.claim(outcome(&result));
+    if result.is_ok() {
+        app.seen.remember(command.org.org_id, &command.key);
+    }
     result
 }
 
@@ -34,9 +37,9 @@ async fn run(app: &App, command: &Arc<Command>, deadline: Deadline) -> Result<An
         Err(errors) => return keyed.despite(app, AppError::Invalid(errors), deadline).await,
     };
     // A look-up before the claim decides nothing. It spares replays what only a new order needs: a place in the limit of
-    // new claims, a gateway.
-    let limited = command.org.new_claims_per_second;
-    if (limited.is_some() || valid.method.is_some())
+    // new claims, a gateway; and a claim in vain.
+    let limited = command.org.new_claims_per_second.is_some();
+    if (limited || valid.method.is_some() || app.seen.contains(command.org.org_id, &command.key))
         && let Some(found) = keyed.find(app, deadline).await?
     {
         return keyed.answer(app, found, Mine::default()).await;

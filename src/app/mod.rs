@@ -31,6 +31,7 @@ mod place;
 pub mod recover_due;
 mod refund;
 mod rooms;
+mod seen_keys;
 pub mod set_gateway;
 pub mod steps;
 pub mod sweep;
@@ -39,6 +40,7 @@ use crate::app::error::AppError;
 use crate::app::gateways::{Gateways, PaymentSettings};
 use crate::app::key_cache::KeyCache;
 use crate::app::limits::NewClaimLimits;
+use crate::app::seen_keys::SeenKeys;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::metrics::Metrics;
@@ -67,6 +69,8 @@ pub struct App {
     pub payments: PaymentSettings,
     /// The organisations' gateways.
     pub gateways: Arc<Gateways>,
+    /// Idempotency keys answered lately.
+    seen: Arc<SeenKeys>,
     /// Room for applying what a delivery told, right behind it.
     applying: Arc<Semaphore>,
     draining: Arc<AtomicBool>,
@@ -95,6 +99,7 @@ impl App {
             limits: Arc::default(),
             payments,
             gateways: Arc::default(),
+            seen: Arc::default(),
             applying: Arc::new(Semaphore::new(inbox::APPLYING)),
             draining: Arc::default(),
             in_flight: Arc::default(),

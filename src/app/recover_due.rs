@@ -88,23 +88,29 @@ impl Recovery {
     }
 
     async fn begin_first_sendings(&self, org_id: OrgId, silent: &[String]) -> Result<usize, AppError> {
-        let rooms: Vec<_> = self.rooms.take_all(org_id, Lane::FirstSendings);
-        if rooms.is_empty() {
-            return Ok(0);
-        }
         let (partners, unusable) = callable(&self.app, org_id, silent).await?;
         // So that it is tried, and complained of, not in every round.
         for kind in unusable {
             self.breakers.note(org_id, kind.as_str(), false);
         }
-        if partners.is_empty() {
+        let mut rooms = HashMap::new();
+        let mut wanted = Vec::new();
+        for to in partners {
+            let left = self.rooms.take_all(org_id, Lane::FirstSendings(to.kind()));
+            if !left.is_empty() {
+                wanted.push((Arc::clone(&to), left.len()));
+                rooms.insert(to.kind(), left);
+            }
+        }
+        if wanted.is_empty() {
             return Ok(0);
         }
-        let limit = i64::try_from(rooms.len()).unwrap_or_default();
-        let taken = first_sending::take(&self.app, org_id, &partners, limit).await?;
-        let begun = taken.len();
-        for (sending, room) in taken.into_iter().zip(rooms) {
-            self.work.spawn(self.clone().send_first(sending, room));
+        let mut begun = 0;
+        for sending in first_sending::take(&self.app, org_id, &wanted).await? {
+            if let Some(room) = rooms.get_mut(&sending.kind()).and_then(Vec::pop) {
+                self.work.spawn(self.clone().send_first(sending, room));
+                begun += 1;
+            }
         }
         Ok(begun)
     }

@@ -2,7 +2,9 @@
 //! hangs holds up nobody else's.
 
 use crate::domain::ids::OrgId;
+use crate::domain::step::StepKind;
 use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -13,16 +15,17 @@ pub(super) enum Lane {
     Money,
     /// Steps that were sent before, or tried.
     Steps,
-    /// Steps that were never sent. They need a connection only to be recorded, and share that one.
-    FirstSendings,
+    /// Steps of one kind that were never sent: one slow partner takes no other one's room. They need a connection only to be
+    /// recorded, and share that one.
+    FirstSendings(StepKind),
 }
 
 impl Lane {
-    /// Of one organisation, and altogether. Between their calls all but the first sendings need a connection each.
+    /// Of one organisation, and altogether, where all kinds of first sendings are one. Between their calls all but the first sendings need a connection each.
     const fn limits(self) -> (usize, usize) {
         match self {
             Self::Money | Self::Steps => (8, 16),
-            Self::FirstSendings => (64, 128),
+            Self::FirstSendings(_) => (32, 128),
         }
     }
 }
@@ -36,7 +39,7 @@ pub(super) struct Room {
 /// The rooms of a process.
 #[derive(Default)]
 pub(super) struct Rooms {
-    all: Mutex<HashMap<Lane, Arc<Semaphore>>>,
+    all: Mutex<HashMap<Discriminant<Lane>, Arc<Semaphore>>>,
     of_orgs: Mutex<HashMap<(OrgId, Lane), Arc<Semaphore>>>,
 }
 
@@ -65,7 +68,7 @@ impl Rooms {
         let room = |limit| move || Arc::new(Semaphore::new(limit));
         [
             Arc::clone(orgs.entry((org_id, lane)).or_insert_with(room(of_org))),
-            Arc::clone(all.entry(lane).or_insert_with(room(of_all))),
+            Arc::clone(all.entry(discriminant(&lane)).or_insert_with(room(of_all))),
         ]
     }
 }

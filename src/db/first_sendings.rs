@@ -36,10 +36,8 @@ pub struct FirstTaken {
 /// What is taken, for whom.
 #[derive(Debug, Clone, Copy)]
 pub struct Taking<'a> {
-    /// The steps, each with the hash of its target.
-    pub kinds: &'a [(StepKind, Vec<u8>)],
-    /// How many at most.
-    pub limit: i64,
+    /// The steps, each with the hash of its target and how many at most.
+    pub kinds: &'a [(StepKind, Vec<u8>, i64)],
     /// Names the lease.
     pub token: Uuid,
     /// How long it lasts.
@@ -74,9 +72,11 @@ impl Db {
         taking: Taking<'_>,
         deadline: Deadline,
     ) -> Result<Vec<FirstTaken>, DbError> {
-        let (kinds, hashes): (Vec<_>, Vec<_>) = taking.kinds.iter().map(|(kind, hash)| (kind.as_str(), hash)).unzip();
+        let kinds: Vec<_> = taking.kinds.iter().map(|(kind, ..)| kind.as_str()).collect();
+        let hashes: Vec<_> = taking.kinds.iter().map(|(_, hash, _)| hash).collect();
+        let limits: Vec<_> = taking.kinds.iter().map(|(.., limit)| *limit).collect();
         let seconds = taking.lease.as_secs_f64();
-        let params: [&(dyn ToSql + Sync); 6] = [&org_id.0, &kinds, &hashes, &taking.limit, &taking.token, &seconds];
+        let params: [&(dyn ToSql + Sync); 6] = [&org_id.0, &kinds, &hashes, &limits, &taking.token, &seconds];
         let rows = self.rows(&sql::OPERATION_TAKE_FIRST, &params, deadline).await?;
         rows.iter()
             .map(|row| {

@@ -2,20 +2,24 @@
 -- taken up before, in time, and of an order that nobody wants cancelled. The others are only taken. What somebody else has
 -- locked is theirs.
 --
--- $1 org_id, $2 kinds, $3 hash of the target of each, $4 limit, $5 lease_token, $6 lease in seconds
+-- $1 org_id, $2 kinds, $3 hash of the target of each, $4 limit of each, $5 lease_token, $6 lease in seconds
 WITH due AS MATERIALIZED (
-    SELECT order_id, kind
-    FROM operations
-    WHERE org_id = $1 AND state = 'ready' AND first_sent_at IS NULL AND fact = ''
-        AND next_attempt_at <= now() AND kind = ANY ($2::text[])
-    ORDER BY next_attempt_at
-    LIMIT $4::bigint
-    FOR UPDATE SKIP LOCKED
+    SELECT step.order_id, target.kind, target.sha256
+    FROM unnest($2::text[], $3::bytea[], $4::bigint[]) AS target (kind, sha256, at_most)
+    CROSS JOIN LATERAL (
+        SELECT operations.order_id
+        FROM operations
+        WHERE operations.org_id = $1 AND operations.kind = target.kind
+            AND state = 'ready' AND first_sent_at IS NULL AND fact = '' AND next_attempt_at <= now()
+        ORDER BY next_attempt_at
+        LIMIT target.at_most
+        FOR UPDATE SKIP LOCKED
+    ) AS step
 ),
 
 chosen AS (
     SELECT
-        due.order_id, due.kind, target.sha256,
+        due.order_id, due.kind, due.sha256,
         operations.attempts = 0 AND NOT operations.never_send AND NOT operations.look_only
         AND operations.deadline_at > now()
         AND orders.status <> 'cancelled' AND orders.cancel_requested_at IS NULL AS may_be_sent
@@ -24,7 +28,6 @@ chosen AS (
         ON operations.org_id = $1 AND operations.order_id = due.order_id
             AND operations.kind = due.kind AND operations.fact = ''
     INNER JOIN orders ON orders.org_id = $1 AND orders.order_id = due.order_id
-    INNER JOIN unnest($2, $3::bytea[]) AS target (kind, sha256) ON target.kind = due.kind
 )
 
 UPDATE operations

@@ -29,6 +29,14 @@ pub struct Callable {
     partner: HttpPartner,
 }
 
+impl Callable {
+    /// What it does.
+    #[must_use]
+    pub fn kind(&self) -> StepKind {
+        self.policy.kind
+    }
+}
+
 /// The partners of an organisation, but for some kinds of steps, and the kinds whose settings cannot be used.
 ///
 /// # Errors
@@ -66,9 +74,15 @@ impl FirstSending {
     pub fn id(&self) -> &OperationId {
         &self.id
     }
+
+    /// Of which kind.
+    #[must_use]
+    pub fn kind(&self) -> StepKind {
+        self.step.kind
+    }
 }
 
-/// Takes so many steps that were never sent and are due.
+/// Takes steps that were never sent and are due, so many of each partner's.
 ///
 /// # Errors
 ///
@@ -76,16 +90,23 @@ impl FirstSending {
 pub async fn take(
     app: &App,
     org_id: OrgId,
-    partners: &[Arc<Callable>],
-    limit: i64,
+    partners: &[(Arc<Callable>, usize)],
 ) -> Result<Vec<FirstSending>, AppError> {
-    let kinds: Vec<_> = partners.iter().map(|each| (each.policy.kind, target_sha256(&each.policy))).collect();
+    let wanted = |(to, limit): &(Arc<Callable>, usize)| {
+        (to.kind(), target_sha256(&to.policy), i64::try_from(*limit).unwrap_or_default())
+    };
+    let kinds: Vec<_> = partners.iter().map(wanted).collect();
     let lease = Lease::begin();
-    let taking = Taking { kinds: &kinds, limit, token: lease.token, lease: app.payments.lease };
+    let taking = Taking { kinds: &kinds, token: lease.token, lease: app.payments.lease };
     let taken = app.db.take_first_sendings(org_id, taking, Deadline::of_request()).await?;
     let sending = |step: FirstTaken| {
-        let to = Arc::clone(partners.iter().find(|each| each.policy.kind == step.kind)?);
-        Some(FirstSending { id: OperationId::step(org_id, step.order.order_id, step.kind), step, lease, to })
+        let to = partners.iter().map(|(to, _)| to).find(|to| to.kind() == step.kind)?;
+        Some(FirstSending {
+            id: OperationId::step(org_id, step.order.order_id, step.kind),
+            step,
+            lease,
+            to: Arc::clone(to),
+        })
     };
     Ok(taken.into_iter().filter_map(sending).collect())
 }

@@ -66,6 +66,9 @@ pub fn all() -> Vec<Scene> {
         ("notified_under_two_ids", "the same fact told by two notifications of two kinds", |stage| {
             notified_under_two_ids(stage).boxed()
         }),
+        ("notified_in_reverse_order", "what came before the success is told after it", |stage| {
+            notified_in_reverse(stage).boxed()
+        }),
         ("success_told_after_the_refund", "the money went back, and then its success is told again", |stage| {
             success_after_refund(stage).boxed()
         }),
@@ -170,6 +173,19 @@ async fn notified_under_two_ids(stage: &mut Stage) -> Result<Vec<Counted>, Scene
         stage.tell(&order_id, json!({ "type": kind, "event_id": event_id })).await?;
     }
     completed(stage, &order_id).await
+}
+
+async fn notified_in_reverse(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {
+    let order_id = stage.order("pm_card_visa", &json!({})).await?;
+    completed(stage, &order_id).await?;
+    for kind in ["payment_intent.processing", "payment_intent.created"] {
+        stage.tell(&order_id, json!({ "type": kind, "copies": 2 })).await?;
+    }
+    let mut counted = stage.count(&order_id, ONCE).await?;
+    let order = stage.look(&order_id).await?;
+    let undone = order["payment"]["status"] != "succeeded" || order["status"] != "completed";
+    counted.push(Counted { effect: "payment undone", expected: 0, seen: u64::from(undone) });
+    Ok(counted)
 }
 
 async fn success_after_refund(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {

@@ -43,7 +43,7 @@ async fn first_sendings_read_what_they_take() {
         FROM orders; ANALYZE";
     client.batch_execute(steps).await.unwrap();
     let (token, order_id) = ("'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-000000000008'");
-    let take = format!("1, ARRAY['confirmation_mail'], ARRAY['\\x00']::bytea[], 8, {token}, 20");
+    let take = format!("1, ARRAY['confirmation_mail'], ARRAY['\\x00']::bytea[], ARRAY[8], {token}, 20");
     let finish =
         format!("1, ARRAY[{order_id}]::uuid[], ARRAY['confirmation_mail'], ARRAY[{token}]::uuid[], ARRAY['m']");
     let release = format!("1, ARRAY[{order_id}]::uuid[], ARRAY['confirmation_mail'], ARRAY[60]");
