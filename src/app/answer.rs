@@ -78,7 +78,8 @@ impl Keyed {
     /// [`AppError`].
     pub async fn answer(&self, app: &App, found: FoundClaim, minted: Mine) -> Result<Answer, AppError> {
         match self.decide(&found, minted) {
-            Decision::TakeOver { attempt } => self.take_over(app, found, attempt).await,
+            // Rare and large: on the heap, so that no other answer carries its size about.
+            Decision::TakeOver { attempt } => Box::pin(self.take_over(app, found, attempt)).await,
             decision => self.answer_as(app, found, decision).await,
         }
     }

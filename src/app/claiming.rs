@@ -76,7 +76,7 @@ impl Claiming<'_> {
                 }
                 Err(error) => return Err(failed(AppError::reading(&error), unsure)),
             };
-            if let Some(claimed) = self.ask_holder().await.map_err(|error| failed(error, unsure))? {
+            if let Some(claimed) = Box::pin(self.ask_holder()).await.map_err(|error| failed(error, unsure))? {
                 return Ok(claimed);
             }
             if let Some(error) = refused {

@@ -34,7 +34,7 @@ async fn run(app: &App, command: &Arc<Command>, deadline: Deadline) -> Result<An
     let keyed = command.keyed(body, IN_ORDER);
     let valid = match validated {
         Ok(valid) => valid,
-        Err(errors) => return keyed.despite(app, AppError::Invalid(errors), deadline).await,
+        Err(errors) => return Box::pin(keyed.despite(app, AppError::Invalid(errors), deadline)).await,
     };
     // A look-up before the claim decides nothing. It spares replays what only a new order needs: a place in the limit of
     // new claims, a gateway; and a claim in vain.
@@ -52,7 +52,9 @@ async fn begin(app: &App, keyed: &Keyed, valid: Valid, deadline: Deadline) -> Re
     let payment = match &valid.method {
         None => None,
         Some(method) => {
-            Some(Payment::prepare(app, org.org_id, Method { text: method, pointer: "/payment" }, deadline).await?)
+            let method = Method { text: method, pointer: "/payment" };
+            // On the heap, so that an order without payment does not carry its size about.
+            Some(Box::pin(Payment::prepare(app, org.org_id, method, deadline)).await?)
         }
     };
     if let Some(per_second) = org.new_claims_per_second {

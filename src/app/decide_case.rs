@@ -124,6 +124,6 @@ async fn refused(
     };
     let known = tx.lock_payment(id.org_id, id.order_id, attempt).await?.and_then(|(payment, _)| payment.reference);
     let other = known.is_some_and(|known| known != reference)
-        || tx.is_known_elsewhere((id.org_id, id.order_id, attempt), reference).await?;
+        || tx.known_elsewhere((id.org_id, id.order_id, attempt), reference).await?.is_some();
     Ok(other.then(|| invalid("/proof", "names a payment that is known to be another one")))
 }

@@ -18,6 +18,7 @@ use crate::domain::ids::OrderId;
 use crate::domain::order::Order;
 use crate::domain::order_request::OrderRequest;
 use crate::domain::reply;
+use std::sync::Arc;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -33,22 +34,24 @@ pub(super) async fn place(
     let order = Order::new(org_id, OrderId(Uuid::now_v7()), request, app.clock.now());
     match payment {
         None => place_unpaid(app, keyed, order, deadline).await,
-        Some(payment) => place_paid(app, keyed, order, payment, deadline).await,
+        // On the heap, so that an order without payment does not carry its size about.
+        Some(payment) => Box::pin(place_paid(app, keyed, order, payment, deadline)).await,
     }
 }
 
 async fn place_unpaid(app: &App, keyed: &Keyed, order: Order, deadline: Deadline) -> Result<Answer, AppError> {
     let reply = reply::created(&order);
-    let claim = NewClaim {
+    // Shared with the batch that it goes into.
+    let claim = Arc::new(NewClaim {
         key: keyed.command.key.clone(),
         fingerprint: keyed.fingerprint,
         kept_for_seconds: keyed.command.org.keys_kept_for_seconds,
-        order: order.clone(),
+        order,
         canonical_request: keyed.canonical.clone(),
         reply: reply.clone(),
-    };
-    let claiming = claiming(app, keyed, &order, None, deadline);
-    let claimed = claiming.run(async || app.db.claim_with_order(claim.clone(), deadline).await.map(tried)).await?;
+    });
+    let claiming = claiming(app, keyed, &claim.order, None, deadline);
+    let claimed = claiming.run(async || app.db.claim_with_order(Arc::clone(&claim), deadline).await.map(tried)).await?;
     match claimed {
         Claimed::Won(won) => Ok(Answer::first(reply, won.expires_at)),
         Claimed::Own(_) => Err(AppError::Internal),

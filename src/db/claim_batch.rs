@@ -28,17 +28,17 @@ pub struct Claims {
 }
 
 impl Batched for Claims {
-    type Question = NewClaim;
+    type Question = Arc<NewClaim>;
     type Answer = Option<Won>;
 
-    fn weight(claim: &NewClaim) -> usize {
+    fn weight(claim: &Arc<NewClaim>) -> usize {
         claim.reply.body.len() + claim.canonical_request.len()
     }
 
     fn ask<'a>(
         &'a self,
         client: &'a Object,
-        claims: &'a [NewClaim],
+        claims: &'a [Arc<NewClaim>],
     ) -> BoxFuture<'a, Result<Vec<Option<Self::Answer>>, DbError>> {
         Box::pin(async move {
             // One alone is the plain statement.
@@ -50,7 +50,7 @@ impl Batched for Claims {
             let rows = claim_all(&self.metrics, client, &together).await?;
             let won: HashMap<_, _> = rows.iter().map(won).collect::<Result<_, _>>()?;
             let asked: HashSet<_> = together.iter().map(|claim| claim.order.order_id.0).collect();
-            let answer = |claim: &NewClaim| {
+            let answer = |claim: &Arc<NewClaim>| {
                 let id = claim.order.order_id.0;
                 asked.contains(&id).then(|| won.get(&id).copied())
             };
@@ -61,10 +61,11 @@ impl Batched for Claims {
 
 /// The claims that can be made together, sorted by key. Of two with one order reference only the first: the second would
 /// undo the whole batch. Two with one key are no trouble: the second finds it taken.
-fn fitting(claims: &[NewClaim]) -> Vec<&NewClaim> {
+fn fitting(claims: &[Arc<NewClaim>]) -> Vec<&NewClaim> {
     let mut references = HashSet::new();
     let mut fitting: Vec<_> = claims
         .iter()
+        .map(Arc::as_ref)
         .filter(|claim| {
             let reference = claim.order.request.order_reference.as_deref();
             reference.is_none_or(|reference| references.insert((claim.order.org_id, reference)))

@@ -12,6 +12,7 @@ use crate::domain::key::IdempotencyKey;
 use crate::domain::operation::OperationState;
 use crate::domain::order::Order;
 use crate::domain::reply::{ReplyHeaders, StoredReply};
+use std::sync::Arc;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
@@ -47,7 +48,7 @@ impl Db {
     /// # Errors
     ///
     /// [`DbError`]; a unique violation means that the order's reference was taken at this very moment.
-    pub async fn claim_with_order(&self, claim: NewClaim, deadline: Deadline) -> Result<Option<Won>, DbError> {
+    pub async fn claim_with_order(&self, claim: Arc<NewClaim>, deadline: Deadline) -> Result<Option<Won>, DbError> {
         let claim = if self.alone.is_busy(claim.order.org_id, &claim.key) {
             claim
         } else {
@@ -56,8 +57,12 @@ impl Db {
                 Asked::Alone(claim) => claim,
             }
         };
+        Box::pin(self.claim_alone(&claim, deadline)).await
+    }
+
+    async fn claim_alone(&self, claim: &NewClaim, deadline: Deadline) -> Result<Option<Won>, DbError> {
         let _turn = self.alone.turn(claim.order.org_id, &claim.key, deadline).await?;
-        let row = self.row(&sql::CLAIM_WITH_ORDER, &claim_params(&claim).refs(), deadline).await?;
+        let row = self.row(&sql::CLAIM_WITH_ORDER, &claim_params(claim).refs(), deadline).await?;
         row.map(|row| Ok(Won { expires_at: column(&row, "expires_at")? })).transpose()
     }
 
@@ -76,7 +81,8 @@ impl Db {
             Asked::Answered(found) => return Ok(found),
             Asked::Alone(question) => question,
         };
-        let row = self.row(&sql::KEY_FIND, &[&org_id.0, &key.as_str()], deadline).await?;
+        let params: [&(dyn ToSql + Sync); 2] = [&org_id.0, &key.as_str()];
+        let row = Box::pin(self.row(&sql::KEY_FIND, &params, deadline)).await?;
         row.as_ref().map(found_claim).transpose()
     }
 

@@ -128,18 +128,18 @@ impl Tx {
         self.rows(&sql::PAYMENT_PAID, &[&org.0, &order.0]).await?.iter().map(payment).collect()
     }
 
-    /// Whether a payment at the gateway is known to pay another attempt.
+    /// The order of another attempt that a payment at the gateway is known to pay.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn is_known_elsewhere(
+    pub async fn known_elsewhere(
         &self,
         (org, order, attempt): (OrgId, OrderId, i32),
         reference: &str,
-    ) -> Result<bool, DbError> {
+    ) -> Result<Option<OrderId>, DbError> {
         let row = self.row(&sql::PAYMENT_HAS_REFERENCE, &[&org.0, &order.0, &attempt, &reference]).await?;
-        row.map_or(Ok(false), |row| column::<i64>(&row, "known").map(|known| known > 0))
+        row.map(|row| column(&row, "order_id").map(OrderId)).transpose()
     }
 
     /// Whether another attempt of the order has taken its money.

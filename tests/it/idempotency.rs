@@ -2,7 +2,12 @@
 
 use crate::support::app::{TestApp, order_body};
 use futures_util::future::join_all;
+use ichido::app::command::Command;
+use ichido::app::create_order::create_order;
+use ichido::db::deadline::Deadline;
+use ichido::domain::key::IdempotencyKey;
 use serde_json::json;
+use std::sync::Arc;
 
 #[tokio::test]
 async fn a_new_order_is_201_and_its_retry_is_200_with_the_same_bytes() {
@@ -46,4 +51,25 @@ async fn fifty_at_once_make_one_order() {
     let bodies: Vec<_> = answers.iter().filter(|answer| answer.status < 300).map(|answer| &answer.body).collect();
     assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]));
     assert_eq!(app.counts().await, (1, 1));
+}
+
+/// Every request's work is moved a few times before it runs; what only some need is kept on the heap.
+#[tokio::test]
+async fn the_work_of_a_plain_order_is_small() {
+    let app = TestApp::start().await;
+    let caller =
+        ichido::app::authenticate::authenticate(&app.app, &app.org.token, Deadline::of_request()).await.unwrap();
+    let command = Arc::new(Command {
+        org: caller.org,
+        asked_by: caller.key_id,
+        key: IdempotencyKey::parse(b"k").unwrap(),
+        method: "POST",
+        path: "/v1/orders".to_owned(),
+        query: None,
+        body: b"{}".to_vec(),
+        request_id: uuid::Uuid::nil(),
+    });
+    let work = create_order(&app.app, &command, Deadline::of_request());
+    assert!(size_of_val(&work) < 6 * 1024, "{} bytes", size_of_val(&work));
+    assert!(work.await.is_err());
 }

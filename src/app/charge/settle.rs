@@ -73,11 +73,39 @@ pub(in crate::app) async fn settle_in(app: &App, tx: &Tx, finding: &Finding) -> 
     let (Some(order), Some((payment, _)), Some(operation)) = (order, payment, operation) else {
         return Ok(None);
     };
+    let finding = &told_apart(tx, finding, attempt).await?;
     let settling = Settling { tx, finding, order: &order, payment: &payment, operation: &operation };
     match next_step(finding, &operation, &app.payments.policy, order.now) {
         Some(step) => settling.write(step).await.map(Some),
         None => settling.write_late().await.map(|()| None),
     }
+}
+
+/// The code of an attempt whose payment turned out to be another attempt's: a notification told of it that did not say which
+/// one it was of.
+const SAME_PAYMENT: &str = "same_payment";
+
+/// A payment is of one attempt only. What is found under a name that another attempt has says of this one that it took nothing
+/// by itself, if the order is the same; else somebody has to look.
+async fn told_apart(tx: &Tx, finding: &Finding, attempt: i32) -> Result<Finding, DbError> {
+    let id = &finding.id;
+    let place = (id.org_id, id.order_id, attempt);
+    let elsewhere = match finding.heard.fact.reference() {
+        Some(reference) => tx.known_elsewhere(place, reference).await?,
+        None => None,
+    };
+    let Some(order_id) = elsewhere else { return Ok(finding.clone()) };
+    let (fact, outcome) = match &finding.heard.fact {
+        ChargeFact::Succeeded { .. } if order_id == id.order_id => {
+            (ChargeFact::Declined { reference: None, code: SAME_PAYMENT.to_owned() }, SAME_PAYMENT)
+        }
+        ChargeFact::Declined { code, .. } => {
+            (ChargeFact::Declined { reference: None, code: code.clone() }, finding.heard.outcome)
+        }
+        ChargeFact::Processing { .. } => (ChargeFact::NoAnswer, finding.heard.outcome),
+        _ => (ChargeFact::Conflict { reference: None }, "payment_of_another"),
+    };
+    Ok(Finding { heard: Heard { fact, outcome, retry_after: finding.heard.retry_after }, ..finding.clone() })
 }
 
 /// Where the charge goes; `None` when the finding comes too late to count.
@@ -209,6 +237,7 @@ impl Settling<'_> {
 
 fn answer_of(order: &Order, fact: &ChargeFact, request_id: Uuid) -> StoredReply {
     match fact {
+        ChargeFact::Declined { code, .. } if code == SAME_PAYMENT => reply::created(order),
         ChargeFact::Declined { code, .. } => reply::declined(order, code, request_id),
         _ => reply::created(order),
     }

@@ -30,18 +30,10 @@ pub(in crate::app) async fn recount(
     (org_id, order_id): (OrgId, OrderId),
     payment: &PaymentRow,
 ) -> Result<bool, DbError> {
-    let told = match &payment.reference {
-        Some(reference) => tx.events_of_payment(org_id, PROVIDER, reference).await?,
-        None => Vec::new(),
-    };
-    let told: Vec<_> = told.into_iter().filter(|event| !event.fact.is_another_word()).collect();
     let place = (org_id, order_id, payment.attempt);
-    let own = tx.own_refunds(place).await?;
-    // Of another currency nothing can be added up; such a fact is a case.
-    let ours: Vec<_> = told.iter().filter(|it| it.fact.currency.as_ref() == Some(&payment.currency)).collect();
-    let refunds: Vec<_> = ours.iter().filter_map(|event| refund(event)).collect();
-    let totals: Vec<_> = ours.iter().filter_map(|event| total(event)).collect();
-    let back = refunded(&own, &refunds, &totals, payment.amount);
+    let told = told(tx, org_id, payment).await?;
+    let back = told_back(tx, (org_id, order_id), payment).await?.clamp(0, i128::from(payment.amount));
+    let back = i64::try_from(back).unwrap_or(payment.amount);
     let state = if is_disputed(&told) {
         PaymentState::Disputed
     } else if back == 0 {
@@ -56,6 +48,26 @@ pub(in crate::app) async fn recount(
         tx.recount_payment(place, back, state).await?;
     }
     Ok(changed)
+}
+
+/// What was told of a payment, but for what contradicts an earlier word.
+async fn told(tx: &Tx, org_id: OrgId, payment: &PaymentRow) -> Result<Vec<EventRow>, DbError> {
+    let told = match &payment.reference {
+        Some(reference) => tx.events_of_payment(org_id, PROVIDER, reference).await?,
+        None => Vec::new(),
+    };
+    Ok(told.into_iter().filter(|event| !event.fact.is_another_word()).collect())
+}
+
+/// How much was given back by all that is known, be it more than there was.
+async fn told_back(tx: &Tx, (org_id, order_id): (OrgId, OrderId), payment: &PaymentRow) -> Result<i128, DbError> {
+    let told = told(tx, org_id, payment).await?;
+    let own = tx.own_refunds((org_id, order_id, payment.attempt)).await?;
+    // Of another currency nothing can be added up; such a fact is a case.
+    let ours: Vec<_> = told.iter().filter(|it| it.fact.currency.as_ref() == Some(&payment.currency)).collect();
+    let refunds: Vec<_> = ours.iter().filter_map(|event| refund(event)).collect();
+    let totals: Vec<_> = ours.iter().filter_map(|event| total(event)).collect();
+    Ok(refunded(&own, &refunds, &totals))
 }
 
 fn refund(event: &EventRow) -> Option<Told> {
@@ -91,8 +103,11 @@ fn standing_of(told: &[EventRow], dispute: &str) -> Standing {
 pub(super) async fn apply(applying: &Applying<'_>, payment: &PaymentRow) -> Result<Outcome, DbError> {
     let (tx, fact) = (applying.tx, &applying.event.fact);
     let of_refund = matches!(fact.what, What::Refund | What::RefundedTotal);
-    if of_refund && (fact.currency.as_ref() != Some(&payment.currency) || applying.event.amount.is_none()) {
+    if of_refund && fact.currency.as_ref() != Some(&payment.currency) {
         return applying.conflict("currency_differs", Some(payment)).await;
+    }
+    if of_refund && applying.event.amount.is_none() {
+        return applying.conflict("amount_conflict", Some(payment)).await;
     }
     if fact.is_another_word() && fact.what == What::Refund {
         return applying.conflict("amount_conflict", Some(payment)).await;
@@ -107,8 +122,10 @@ pub(super) async fn apply(applying: &Applying<'_>, payment: &PaymentRow) -> Resu
     let changed = recount(tx, (applying.id.org_id, applying.order_id), payment).await?;
     let case = if fact.what == What::Dispute { dispute_case(applying, payment).await? } else { false };
     if changed && applying.order.status == OrderStatus::Cancelled {
-        // Money that is ours again, of an order that nobody wants any more: it goes on to the customer.
-        refund_all(tx, applying.id.org_id, applying.order_id).await?;
+        give_back_the_rest(applying).await?;
+    }
+    if of_refund && told_of_more_than_was_paid(applying, payment).await? {
+        return applying.conflict("amount_conflict", Some(payment)).await;
     }
     if !own && !changed && !case {
         return Ok(Outcome::plain(EventOutcome::SameFact));
@@ -117,14 +134,38 @@ pub(super) async fn apply(applying: &Applying<'_>, payment: &PaymentRow) -> Resu
     Ok(Outcome::plain(EventOutcome::Applied))
 }
 
-/// Our own refund, if the fact is about one of ours: it carries the key that we asked with.
+/// Money that is ours again, of an order that nobody wants any more: it goes on to the customer. Where our refund was made before
+/// already, and not of this money, a person finds a way.
+async fn give_back_the_rest(applying: &Applying<'_>) -> Result<(), DbError> {
+    let (tx, org_id, order_id) = (applying.tx, applying.id.org_id, applying.order_id);
+    refund_all(tx, org_id, order_id).await?;
+    for payment in tx.paid_payments(org_id, order_id).await? {
+        let id = OperationId { kind: "refund".to_owned(), ..OperationId::charge(org_id, order_id, payment.attempt) };
+        let state = tx.lock_operation(&id).await?.map(|operation| operation.facts.state);
+        if matches!(state, Some(OperationState::Done | OperationState::Failed)) {
+            open(applying, &id, "refund_unsettled", "give the rest of the money back in another way", &payment).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether all that was told of adds up to more than there was. The books say "all of it" then, and a person looks.
+async fn told_of_more_than_was_paid(applying: &Applying<'_>, payment: &PaymentRow) -> Result<bool, DbError> {
+    let place = (applying.id.org_id, applying.order_id);
+    Ok(told_back(applying.tx, place, payment).await? > i128::from(payment.amount))
+}
+
+/// Our own refund, if the fact is about one of ours: it carries the key that we asked with, or the name that we were told.
 async fn own_refund(applying: &Applying<'_>) -> Result<Option<(OperationId, OperationRow)>, DbError> {
-    let fact = &applying.event.fact;
-    let Some(key) = fact.refund_key.as_deref().filter(|_| fact.what == What::Refund) else { return Ok(None) };
-    let Some(id) = applying.tx.refund_by_key(applying.id.org_id, applying.order_id, key).await? else {
+    let (tx, fact) = (applying.tx, &applying.event.fact);
+    if fact.what != What::Refund {
+        return Ok(None);
+    }
+    let (key, name) = (fact.refund_key.as_deref(), fact.object.as_deref());
+    let Some(id) = tx.own_refund(applying.id.org_id, applying.order_id, key, name).await? else {
         return Ok(None);
     };
-    Ok(applying.tx.lock_operation(&id).await?.map(|operation| (id, operation)))
+    Ok(tx.lock_operation(&id).await?.map(|operation| (id, operation)))
 }
 
 /// Whether a refund under our key is the one that we asked for: of this attempt, this amount, and under the name that we know

@@ -72,13 +72,19 @@ impl Tx {
             .collect()
     }
 
-    /// Our refund that goes by a key.
+    /// Our refund that goes by a key, or by the gateway's name for it.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn refund_by_key(&self, org: OrgId, order: OrderId, key: &str) -> Result<Option<OperationId>, DbError> {
-        let row = self.row(&sql::OPERATION_REFUND_OF_KEY, &[&org.0, &order.0, &key]).await?;
+    pub async fn own_refund(
+        &self,
+        org: OrgId,
+        order: OrderId,
+        key: Option<&str>,
+        name: Option<&str>,
+    ) -> Result<Option<OperationId>, DbError> {
+        let row = self.row(&sql::OPERATION_REFUND_OF_KEY, &[&org.0, &order.0, &key, &name]).await?;
         row.map(|row| {
             let fact = column(&row, "fact")?;
             Ok(OperationId { org_id: org, order_id: order, kind: "refund".to_owned(), fact })

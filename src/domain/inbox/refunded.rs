@@ -60,9 +60,9 @@ struct Refund {
     failed_at: Option<i64>,
 }
 
-/// How much was given back of what was `paid`.
+/// How much was given back, by the larger book; more than there was to give if that was told. Wide enough for any sum.
 #[must_use]
-pub fn refunded(own: &[Own], told: &[Told], totals: &[Total], paid: i64) -> i64 {
+pub fn refunded(own: &[Own], told: &[Told], totals: &[Total]) -> i128 {
     let mut refunds = BTreeMap::<&str, Refund>::new();
     for each in told {
         let refund = refunds.entry(&each.id).or_default();
@@ -81,18 +81,18 @@ pub fn refunded(own: &[Own], told: &[Told], totals: &[Total], paid: i64) -> i64 
         refund.succeeded = true;
     }
     let stands = |refund: &&Refund| refund.succeeded && !refund.failed;
-    let sum: i64 = refunds.values().filter(stands).map(|refund| refund.amount).sum();
-    let total = totals.iter().map(|total| total.amount - failed_since(&refunds, *total)).max().unwrap_or_default();
-    sum.max(total).clamp(0, paid.max(0))
+    let sum: i128 = refunds.values().filter(stands).map(|refund| i128::from(refund.amount)).sum();
+    let of_total = |total: &Total| i128::from(total.amount) - failed_since(&refunds, *total);
+    sum.max(totals.iter().map(of_total).max().unwrap_or_default()).max(0)
 }
 
 /// What a cumulative figure still counted and what failed after it.
-fn failed_since(refunds: &BTreeMap<&str, Refund>, total: Total) -> i64 {
+fn failed_since(refunds: &BTreeMap<&str, Refund>, total: Total) -> i128 {
     let counted = |refund: &&Refund| match (refund.made_at, total.told_at, refund.failed_at) {
         (Some(made), Some(told), Some(failed)) => made <= told && told < failed,
         _ => false,
     };
-    refunds.values().filter(counted).map(|refund| refund.amount).sum()
+    refunds.values().filter(counted).map(|refund| i128::from(refund.amount)).sum()
 }
 
 #[cfg(test)]
@@ -127,9 +127,10 @@ mod tests {
             (vec![own("k", None, 2)], vec![Told { key: Some("k".to_owned()), ..ok("re_1", 2) }], vec![], 2),
             (vec![own("k", None, 2)], vec![], vec![], 2),
             (vec![own("k", Some("re_2"), 2)], vec![ok("re_1", 3)], vec![], 5),
-            (vec![], vec![ok("re_1", 900)], vec![], 100),
+            (vec![], vec![ok("re_1", 900)], vec![], 900),
+            (vec![], vec![ok("re_1", i64::MAX), ok("re_2", i64::MAX)], vec![], 2 * i128::from(i64::MAX)),
         ] {
-            assert_eq!(refunded(&own, &told, &totals, 100), expected, "{own:?} {told:?} {totals:?}");
+            assert_eq!(refunded(&own, &told, &totals), expected, "{own:?} {told:?} {totals:?}");
         }
     }
 
@@ -137,11 +138,11 @@ mod tests {
     fn a_refund_that_failed_gave_nothing_back() {
         let failed = told("re_1", "failed", 2, 9);
         let ok = told("re_1", "succeeded", 2, 1);
-        assert_eq!(refunded(&[], &[ok.clone(), failed.clone()], &[], 100), 0);
-        assert_eq!(refunded(&[], &[failed.clone(), ok.clone()], &[total(2, 1)], 100), 0);
-        assert_eq!(refunded(&[], std::slice::from_ref(&failed), &[total(5, 1)], 100), 3);
+        assert_eq!(refunded(&[], &[ok.clone(), failed.clone()], &[]), 0);
+        assert_eq!(refunded(&[], &[failed.clone(), ok.clone()], &[total(2, 1)]), 0);
+        assert_eq!(refunded(&[], std::slice::from_ref(&failed), &[total(5, 1)]), 3);
         // Told after it had failed: it is not in it.
-        assert_eq!(refunded(&[], std::slice::from_ref(&failed), &[total(5, 9)], 100), 5);
-        assert_eq!(refunded(&[own("k", Some("re_1"), 2)], &[failed], &[], 100), 0);
+        assert_eq!(refunded(&[], std::slice::from_ref(&failed), &[total(5, 9)]), 5);
+        assert_eq!(refunded(&[own("k", Some("re_1"), 2)], &[failed], &[]), 0);
     }
 }

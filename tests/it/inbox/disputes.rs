@@ -79,3 +79,47 @@ async fn one_refund_with_two_amounts_is_a_case_and_the_first_one_counts() {
     endpoint.tell_and_apply(&app, &event("refund.created", &refund("re_2", &pi, 100, "succeeded"))).await;
     assert_eq!(app.order(&id).await["amount_refunded"], 500);
 }
+
+/// The provider's notification need not carry what we wrote into the refund: it is known by its name.
+#[tokio::test]
+async fn our_own_refund_that_fails_is_for_a_person_whatever_its_metadata_say() {
+    let (app, _world, endpoint, id, pi) = paid().await;
+    assert_eq!(app.cancel(&id, "c").await.status, 200);
+    work_until(&app, &id, "refunded", |order| order["payment"]["status"] == "refunded").await;
+    let name = "SELECT external_reference FROM operations WHERE kind = 'refund'";
+    let name: String = app.sql().await.query_one(name, &[]).await.unwrap().get(0);
+    endpoint.tell_and_apply(&app, &event("refund.failed", &refund(&name, &pi, 2400, "failed"))).await;
+    let case = cases(&app).await[0].clone();
+    assert_eq!((&case["reason"], &case["kind"]), (&json!("refund_unsettled"), &json!("refund")));
+    let order = app.order(&id).await;
+    assert_eq!((&order["amount_refunded"], &order["needs_reconciliation"]), (&json!(0), &json!(true)));
+}
+
+/// A part was given back at the gateway, we gave back the rest, and then the first part came back.
+#[tokio::test]
+async fn money_of_a_cancelled_order_that_comes_back_after_our_refund_is_for_a_person() {
+    let (app, world, endpoint, id, pi) = paid().await;
+    endpoint.tell_and_apply(&app, &event("refund.created", &refund("re_x", &pi, 500, "succeeded"))).await;
+    assert_eq!(app.cancel(&id, "c").await.status, 200);
+    work_until(&app, &id, "refunded", |order| order["payment"]["status"] == "refunded").await;
+    endpoint.tell_and_apply(&app, &event("refund.failed", &refund("re_x", &pi, 500, "failed"))).await;
+    let order = app.order(&id).await;
+    assert_eq!((&order["amount_refunded"], &order["needs_reconciliation"]), (&json!(1900), &json!(true)));
+    assert_eq!(cases(&app).await[0]["reason"], "refund_unsettled");
+    assert_eq!(world.count("refund", &id).await, 1);
+}
+
+#[tokio::test]
+async fn more_given_back_than_was_taken_is_a_case() {
+    for (first, second) in [(1_400, 1_400), (2_400, i64::MAX), (i64::MAX, i64::MAX)] {
+        let (app, _world, endpoint, id, pi) = paid().await;
+        for (name, amount) in [("re_1", first), ("re_2", second)] {
+            endpoint.tell_and_apply(&app, &event("refund.created", &refund(name, &pi, amount, "succeeded"))).await;
+        }
+        let order = app.order(&id).await;
+        assert_eq!((&order["amount_refunded"], &order["payment"]["status"]), (&json!(2400), &json!("refunded")));
+        let cases = cases(&app).await;
+        assert!(!cases.is_empty() && order["needs_reconciliation"] == true, "{first} {second} {order}");
+        assert!(cases.iter().all(|case| case["reason"] == "notification_conflict"), "{cases:?}");
+    }
+}

@@ -56,3 +56,27 @@ async fn a_wrong_payment_does_not_end_our_own_attempt() {
     assert_eq!(world.count("charge", &first.id()).await, 1, "our own attempt went on");
     assert_eq!(app.post("k", &paid_body("pm_sim_lost_request")).await.status, 200);
 }
+
+/// The payment's own notification, but without the number of the attempt: it may only be found out by us whose it was.
+#[tokio::test]
+async fn one_payment_that_is_first_told_of_and_then_found_is_one_payment() {
+    let (app, world) = start().await;
+    let endpoint = Endpoint::of(&app).await;
+    let body = paid_body("pm_sim_lost_answer");
+    let first = app.post("k", &body).await;
+    assert_eq!(first.status, 202);
+    let id = first.id();
+    let pi = world.payment_of(&id).await;
+    endpoint.tell_and_apply(&app, &event("payment_intent.succeeded", &intent(&pi, &id, 2400))).await;
+    assert_eq!(app.order(&id).await["status"], "confirmed");
+    work_all(&app).await;
+    let replay = app.post("k", &body).await;
+    assert_eq!((replay.status, &replay.json()["status"]), (200, &json!("confirmed")), "{}", replay.json());
+    assert_eq!((world.count("charge", &id).await, cases(&app).await.len()), (1, 0));
+    let unfinished = "SELECT count(*) FROM operations WHERE state NOT IN ('done', 'failed')";
+    assert_eq!(app.sql().await.query_one(unfinished, &[]).await.unwrap().get::<_, i64>(0), 0);
+    // Cancelled, it goes back once.
+    assert_eq!(app.cancel(&id, "c").await.json()["status"], "cancelled");
+    work_all(&app).await;
+    assert_eq!((world.count("refund", &id).await, &app.order(&id).await["amount_refunded"]), (1, &json!(2400)));
+}

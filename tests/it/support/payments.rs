@@ -80,6 +80,14 @@ impl World {
         answer.json::<Value>().await.unwrap()["effects"].as_array().unwrap().clone()
     }
 
+    /// The gateway's name for the payment of an order.
+    pub async fn payment_of(&self, order_id: &str) -> String {
+        let list = reqwest::Client::new().get(format!("{}/v1/payment_intents?limit=100", self.stripe()));
+        let list: Value = list.bearer_auth(GATEWAY_SECRET).send().await.unwrap().json().await.unwrap();
+        let found = list["data"].as_array().unwrap().iter().find(|it| it["metadata"]["ichido_order_id"] == order_id);
+        found.unwrap_or_else(|| panic!("no payment of {order_id} in {list}"))["id"].as_str().unwrap().to_owned()
+    }
+
     /// Decides a payment that is processing: `succeeded` or `declined`.
     pub async fn settle(&self, reference: &str, outcome: &str) {
         let request = self.client.post(format!("{}/control/settle", self.base));
