@@ -1,19 +1,10 @@
 //! Disputes, and refunds that contradict what is known.
 
-use crate::inbox::endpoint::{Endpoint, cases, event, outcome, refund};
+use crate::inbox::endpoint::{cases, event, outcome, refund};
+use crate::inbox::refunds::paid;
 use crate::support::app::TestApp;
-use crate::support::payments::{World, paid_body, start};
 use crate::support::work::{work, work_until};
 use serde_json::{Value, json};
-
-async fn paid() -> (TestApp, World, Endpoint, String, String) {
-    let (app, world) = start().await;
-    let endpoint = Endpoint::of(&app).await;
-    let order = app.post("k", &paid_body("pm_card_visa")).await.json();
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let (id, reference) = (text(&order["id"]), text(&order["payment"]["gateway_reference"]));
-    (app, world, endpoint, id, reference)
-}
 
 fn dispute(id: &str, pi: &str, status: &str) -> Value {
     json!({ "id": id, "object": "dispute", "payment_intent": pi, "charge": "ch_1", "amount": 2400, "currency": "jpy",

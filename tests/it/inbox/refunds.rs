@@ -5,7 +5,8 @@ use crate::support::app::TestApp;
 use crate::support::payments::{World, paid_body, start};
 use serde_json::{Value, json};
 
-async fn paid() -> (TestApp, World, Endpoint, String, String) {
+/// An order that is paid, its id, and its payment's name.
+pub async fn paid() -> (TestApp, World, Endpoint, String, String) {
     let (app, world) = start().await;
     let endpoint = Endpoint::of(&app).await;
     let order = app.post("k", &paid_body("pm_card_visa")).await.json();
