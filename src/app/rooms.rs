@@ -21,11 +21,12 @@ pub(super) enum Lane {
 }
 
 impl Lane {
-    /// Of one organisation, and altogether, where all kinds of first sendings are one. Between their calls all but the first sendings need a connection each.
+    /// In one lane of one organisation, and altogether, where all kinds of first sendings are one: twice what one organisation can
+    /// take with all of them. Between their calls all but the first sendings need a connection each.
     const fn limits(self) -> (usize, usize) {
         match self {
             Self::Money | Self::Steps => (8, 16),
-            Self::FirstSendings(_) => (32, 128),
+            Self::FirstSendings(_) => (32, 256),
         }
     }
 }

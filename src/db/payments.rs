@@ -128,7 +128,7 @@ impl Tx {
         self.rows(&sql::PAYMENT_PAID, &[&org.0, &order.0]).await?.iter().map(payment).collect()
     }
 
-    /// The order of another attempt that a payment at the gateway is known to pay.
+    /// The order of another attempt that a payment at the gateway is known to be of, and how that attempt stands.
     ///
     /// # Errors
     ///
@@ -137,9 +137,10 @@ impl Tx {
         &self,
         (org, order, attempt): (OrgId, OrderId, i32),
         reference: &str,
-    ) -> Result<Option<OrderId>, DbError> {
+    ) -> Result<Option<(OrderId, PaymentState)>, DbError> {
         let row = self.row(&sql::PAYMENT_HAS_REFERENCE, &[&org.0, &order.0, &attempt, &reference]).await?;
-        row.map(|row| column(&row, "order_id").map(OrderId)).transpose()
+        row.map(|row| Ok((OrderId(column(&row, "order_id")?), spelled(&row, "state", PaymentState::parse)?)))
+            .transpose()
     }
 
     /// Whether another attempt of the order has taken its money.

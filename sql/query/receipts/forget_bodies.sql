@@ -20,6 +20,14 @@ WHERE org_id = $1 AND receipt_id = ANY (ARRAY(
                     AND reconciliation_cases.order_id = coalesce(events.order_id, named_order_id)
             WHERE events.org_id = $1 AND events.provider = receipts.provider AND events.fact_key = receipts.fact_key
         )
+        AND NOT EXISTS (
+            SELECT FROM event_aliases
+            INNER JOIN reconciliation_cases
+                ON reconciliation_cases.org_id = $1 AND reconciliation_cases.state = 'open'
+                    AND reconciliation_cases.order_id = event_aliases.named_order_id
+            WHERE event_aliases.org_id = $1 AND event_aliases.provider = receipts.provider
+                AND event_aliases.fact_key = receipts.fact_key
+        )
     ORDER BY received_at
     LIMIT $3::bigint
     FOR UPDATE SKIP LOCKED

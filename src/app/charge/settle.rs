@@ -17,6 +17,7 @@ use crate::domain::operation::{self, OperationEvent, OperationPolicy, OperationS
 use crate::domain::order::{Order, OrderStatus};
 use crate::domain::payment::{self, ChargeFact};
 use crate::domain::reply::{self, StoredReply};
+use crate::domain::sweep::holds_money;
 use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
@@ -94,9 +95,9 @@ async fn told_apart(tx: &Tx, finding: &Finding, attempt: i32) -> Result<Finding,
         Some(reference) => tx.known_elsewhere(place, reference).await?,
         None => None,
     };
-    let Some(order_id) = elsewhere else { return Ok(finding.clone()) };
+    let Some((order_id, state)) = elsewhere else { return Ok(finding.clone()) };
     let (fact, outcome) = match &finding.heard.fact {
-        ChargeFact::Succeeded { .. } if order_id == id.order_id => {
+        ChargeFact::Succeeded { .. } if order_id == id.order_id && holds_money(state) => {
             (ChargeFact::Declined { reference: None, code: SAME_PAYMENT.to_owned() }, SAME_PAYMENT)
         }
         ChargeFact::Declined { code, .. } => {

@@ -155,6 +155,18 @@ async fn told_of_more_than_was_paid(applying: &Applying<'_>, payment: &PaymentRo
     Ok(told_back(applying.tx, place, payment).await? > i128::from(payment.amount))
 }
 
+/// Whether a refund was told to have failed, whenever that was.
+pub(in crate::app) async fn has_been_told_failed(
+    tx: &Tx,
+    org_id: OrgId,
+    payment: &PaymentRow,
+    name: Option<&str>,
+) -> Result<bool, DbError> {
+    let of_refund = |event: &EventRow| event.fact.what == What::Refund && event.fact.object.as_deref() == name;
+    let failed = |event: &EventRow| event.fact.status.as_deref().is_some_and(has_failed);
+    Ok(name.is_some() && told(tx, org_id, payment).await?.iter().any(|event| of_refund(event) && failed(event)))
+}
+
 /// Our own refund, if the fact is about one of ours: it carries the key that we asked with, or the name that we were told.
 async fn own_refund(applying: &Applying<'_>) -> Result<Option<(OperationId, OperationRow)>, DbError> {
     let (tx, fact) = (applying.tx, &applying.event.fact);
@@ -187,6 +199,10 @@ async fn settle_own(
     let (tx, fact) = (applying.tx, &applying.event.fact);
     let Some(status) = &fact.status else { return Ok(false) };
     let failed = has_failed(status);
+    // Older news does not make good what has failed since.
+    if !failed && has_been_told_failed(tx, applying.id.org_id, payment, fact.object.as_deref()).await? {
+        return Ok(false);
+    }
     let event = match status.as_str() {
         "succeeded" => OperationEvent::Happened,
         _ if failed => OperationEvent::Conflict,

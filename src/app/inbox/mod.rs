@@ -14,7 +14,7 @@ pub mod receive;
 pub mod rematch;
 mod tell;
 
-pub(in crate::app) use books::recount;
+pub(in crate::app) use books::{has_been_told_failed, recount};
 pub(in crate::app) use tell::{SeenFact, tell};
 
 use std::time::Duration;

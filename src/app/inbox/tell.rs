@@ -22,7 +22,8 @@ pub(in crate::app) struct SeenFact {
     pub order_id: OrderId,
 }
 
-/// Files a fact, unless somebody told it before, and applies it if it still waits. Gives what became of it by now.
+/// Files a fact, or adds what we know to one that was told before, and applies it if it still waits. Gives what became of it by
+/// now, and whether it is new.
 ///
 /// # Errors
 ///
@@ -32,17 +33,21 @@ pub(in crate::app) async fn tell(
     org_id: OrgId,
     provider: &str,
     seen: &SeenFact,
-) -> Result<EventOutcome, AppError> {
+) -> Result<(EventOutcome, bool), AppError> {
     let id = EventId { org_id, provider: provider.to_owned(), fact_key: seen.fact.key.clone() };
-    file(app, &id, seen).await?;
+    let is_new = file(app, &id, seen).await?;
+    if !is_new {
+        // It may have been told without naming its order, and been put off or given up as somebody else's.
+        app.db.match_event(&id, seen.order_id, Deadline::of_request()).await?;
+    }
     apply_event(app, &id).await?;
     let tx = app.db.begin(Deadline::of_request()).await?;
     let known = tx.find_event(&id).await?.ok_or(AppError::Internal)?;
     tx.rollback().await;
-    Ok(known.outcome)
+    Ok((known.outcome, is_new))
 }
 
-async fn file(app: &App, id: &EventId, seen: &SeenFact) -> Result<(), DbError> {
+async fn file(app: &App, id: &EventId, seen: &SeenFact) -> Result<bool, DbError> {
     let new = NewEvent {
         event_id: Uuid::now_v7(),
         fact: &seen.fact,
@@ -53,6 +58,9 @@ async fn file(app: &App, id: &EventId, seen: &SeenFact) -> Result<(), DbError> {
         wait_seconds: WAIT.as_secs_f64(),
     };
     let tx = app.db.begin(Deadline::of_request()).await?;
-    tx.add_event(id, &new).await?;
-    tx.commit().await
+    let is_new = tx.add_event(id, &new).await?;
+    // As a notification of its own would name the order.
+    tx.add_alias(id, &format!("seen:{}", id.fact_key), &seen.fact).await?;
+    tx.commit().await?;
+    Ok(is_new)
 }

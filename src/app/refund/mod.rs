@@ -5,7 +5,7 @@ mod asking;
 use crate::app::App;
 use crate::app::charge::lease::Lease;
 use crate::app::error::AppError;
-use crate::app::inbox::recount;
+use crate::app::inbox::{has_been_told_failed, recount};
 use crate::app::persist::persist;
 use crate::app::refund::asking::Asking;
 use crate::db::deadline::Deadline;
@@ -169,10 +169,16 @@ async fn try_record(
         ..Move::to(step, found.outcome)
     };
     tx.move_operation(id, &operation, &moved).await?;
-    if step.state == OperationState::Done {
+    let name = found.reference.as_deref().or(operation.external_reference.as_deref());
+    let failed_since =
+        step.state == OperationState::Done && has_been_told_failed(&tx, id.org_id, &payment, name).await?;
+    if failed_since {
+        // It was carried out, and has come back by now: the books know, and the customer has nothing.
+        recount(&tx, (id.org_id, id.order_id), &payment).await?;
+    } else if step.state == OperationState::Done {
         give_back(&tx, id, &payment).await?;
     }
-    if step.state == OperationState::NeedsReconciliation {
+    if failed_since || step.state == OperationState::NeedsReconciliation {
         tx.open_case(id, Uuid::now_v7(), &case(found.outcome, &payment, &operation)).await?;
     }
     tx.set_order_status(id.org_id, id.order_id, &order, order.status).await?;

@@ -127,11 +127,12 @@ impl Sweep<'_> {
         let seen = SeenFact { fact, amount: seen.amount, order_id };
         Ok(match tell(self.app, self.org_id, &self.gateway.provider, &seen).await? {
             // Money taken twice is recorded, and for a person.
-            EventOutcome::Applied if self.waits_for_a_person(order_id).await? => Found::CaseOpened,
-            EventOutcome::Applied => Found::Settled,
-            EventOutcome::Conflict => Found::CaseOpened,
-            EventOutcome::Pending | EventOutcome::Parked => Found::Later,
-            EventOutcome::SameFact | EventOutcome::Stale | EventOutcome::Ignored => Found::Agreed,
+            (EventOutcome::Applied, _) if self.waits_for_a_person(order_id).await? => Found::CaseOpened,
+            (EventOutcome::Applied, _) => Found::Settled,
+            (EventOutcome::Conflict, true) => Found::CaseOpened,
+            (EventOutcome::Conflict, false) => Found::CaseKnown,
+            (EventOutcome::Pending | EventOutcome::Parked, _) => Found::Later,
+            (EventOutcome::SameFact | EventOutcome::Stale | EventOutcome::Ignored, _) => Found::Agreed,
         })
     }
 

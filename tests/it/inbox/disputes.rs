@@ -114,3 +114,25 @@ async fn more_given_back_than_was_taken_is_a_case() {
         assert!(cases.iter().all(|case| case["reason"] == "notification_conflict"), "{cases:?}");
     }
 }
+
+/// It failed, and then the older news comes that it had succeeded.
+#[tokio::test]
+async fn a_refund_that_failed_stays_a_case_whatever_older_news_say() {
+    let (app, world, endpoint, id, pi) = paid().await;
+    // Our own call is not made yet when the gateway's news come.
+    assert_eq!(app.cancel(&id, "c").await.status, 200);
+    let client = app.sql().await;
+    let key = "SELECT operation_key FROM operations WHERE kind = 'refund'";
+    let key: String = client.query_one(key, &[]).await.unwrap().get(0);
+    let told = |status: &str| {
+        let mut object = refund("re_1", &pi, 2400, status);
+        object["metadata"]["ichido_refund_key"] = json!(key);
+        event("refund.updated", &object)
+    };
+    endpoint.tell_and_apply(&app, &told("failed")).await;
+    assert_eq!(cases(&app).await[0]["reason"], "refund_unsettled");
+    endpoint.tell_and_apply(&app, &told("succeeded")).await;
+    let order = app.order(&id).await;
+    assert_eq!((&order["amount_refunded"], &order["needs_reconciliation"]), (&json!(0), &json!(true)));
+    assert_eq!((cases(&app).await.len(), world.count("refund", &id).await), (1, 0));
+}

@@ -16,6 +16,7 @@ async fn work_that_is_due_is_found_among_what_is_settled() {
         (&sql::ORDER_LOCK_FREE, format!("1, ARRAY[{order_id}]::uuid[]"), 1.0),
         (&sql::OPERATION_STEPS, format!("1, ARRAY[{order_id}]::uuid[]"), 2.0),
         (&sql::PAYMENT_LOCK, format!("1, {order_id}, 1"), 1.0),
+        (&sql::PAYMENT_HAS_REFERENCE, format!("1, {order_id}, 1, 'pi_none'"), 1.0),
         (&sql::PAYMENT_NEWEST, format!("1, {order_id}"), 1.0),
         (&sql::PAYMENT_OTHERS_PAID, format!("1, {order_id}, 1"), 1.0),
         (&sql::OPERATION_LOCK, format!("1, {order_id}, 'charge', '1'"), 1.0),

@@ -1,6 +1,6 @@
 //! Payments that nobody told us of, that are not as we think, or that belong to nobody.
 
-use crate::inbox::endpoint::{Endpoint, event, intent};
+use crate::inbox::endpoint::{Endpoint, charge, event, intent, outcome, rematch};
 use crate::support::app::{TestApp, order_body};
 use crate::support::payments::{World, paid_body, start, use_gateway};
 use crate::support::work::work;
@@ -111,6 +111,26 @@ async fn money_that_names_an_order_pays_it_and_a_late_notification_adds_nothing(
     let late = event("payment_intent.succeeded", &intent(&payment, &id, 2400));
     assert_eq!(endpoint.tell_and_apply(&app, &late).await, "already_done");
     assert_eq!((app.order(&id).await, open_cases(&app).await), (order, Vec::new()));
+}
+
+/// Told of without its order, even until it was given up as somebody else's.
+#[tokio::test]
+async fn money_that_was_told_of_without_its_order_is_found_by_the_sweep() {
+    for given_up in [false, true] {
+        let (app, world) = start().await;
+        let endpoint = Endpoint::of(&app).await;
+        let id = app.post("k", &order_body()).await.id();
+        let payment = pay_at_the_gateway(&world, "2400", "jpy", &[("ichido_order_id", id.as_str())]).await;
+        endpoint.tell(&app, &event("charge.succeeded", &charge("ch_1", &payment, 2400, 0))).await;
+        if given_up {
+            execute(&app, "UPDATE events SET deadline = now()").await;
+            rematch(&app).await;
+            assert_eq!(outcome(&app, &format!("pi:{payment}:succeeded")).await, "ignored");
+        }
+        assert_eq!(found(&swept(&app).await), [Found::Settled], "{given_up}");
+        assert_eq!(app.order(&id).await["status"], "confirmed");
+        assert!(found(&swept(&app).await).is_empty() && open_cases(&app).await.is_empty());
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Refunds made past us, refunds of ours whose answer was lost, and those that do not fit.
 
+use crate::inbox::endpoint::{Endpoint, event, refund};
 use crate::support::app::TestApp;
 use crate::support::payments::{World, paid_body, start};
 use crate::support::work::work;
@@ -116,4 +117,19 @@ async fn a_refund_of_somebody_elses_payment_is_theirs() {
     refund_at_the_gateway(&world, &payment, "100").await;
     let report = swept(&app).await;
     assert_eq!((report.count(Found::Others), report.lines.len(), report.refunds), (2, 0, 1));
+}
+
+/// The sweep has booked it; its own notifications come later, and then it fails.
+#[tokio::test]
+async fn the_news_of_a_refund_that_is_booked_add_nothing_and_its_failure_counts() {
+    let (app, world) = start().await;
+    let endpoint = Endpoint::of(&app).await;
+    let (id, payment) = paid(&app).await;
+    let name = refund_at_the_gateway(&world, &payment, "400").await;
+    assert_eq!(found(&swept(&app).await), [Found::Booked]);
+    let told = |status: &str| event("refund.updated", &refund(&name, &payment, 400, status));
+    endpoint.tell_and_apply(&app, &told("succeeded")).await;
+    assert_eq!((app.order(&id).await["amount_refunded"].clone(), open_cases(&app).await.len()), (json!(400), 0));
+    endpoint.tell_and_apply(&app, &told("failed")).await;
+    assert_eq!((app.order(&id).await["amount_refunded"].clone(), open_cases(&app).await.len()), (json!(0), 0));
 }
