@@ -179,8 +179,8 @@ async fn a_body_with_two_lengths_is_refused_and_its_second_request_never_runs() 
     let mut connection = Wire::to(&app).await;
     let smuggled = String::from_utf8(wire::post(&app, "smuggled", order_body().to_string().as_bytes())).unwrap();
     let lines = "Idempotency-Key: K\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n";
-    connection.send(post_head(&app, lines)).await;
-    connection.send(format!("0\r\n\r\n{smuggled}")).await;
+    // In one piece: what comes after the server has closed is answered by a reset, which may overtake the answer.
+    connection.send(format!("{}0\r\n\r\n{smuggled}", post_head(&app, lines))).await;
     let answer = connection.until_closed().await;
     assert!(answer.starts_with("HTTP/1.1 400 ") || answer.starts_with("HTTP/1.1 411 "), "{answer}");
     assert_eq!(app.counts().await, (0, 0), "{answer}");

@@ -1,6 +1,6 @@
 //! The bytes of deliveries are kept for a time, and while something about them is not resolved.
 
-use crate::inbox::endpoint::{Endpoint, cases, count, event, intent};
+use crate::inbox::endpoint::{Endpoint, cases, charge, count, event, intent, rematch};
 use crate::support::app::{TestApp, order_body};
 use crate::support::payments::start;
 use ichido::app::forget_bodies::{count_bodies_due, forget_bodies};
@@ -43,4 +43,23 @@ async fn old_bytes_go_and_those_that_somebody_may_need_stay() {
     let decided = app.decide(case["id"].as_str().unwrap(), "d", done).await;
     assert_eq!(decided.status, 200, "{}", decided.json());
     assert_eq!(forget(&app).await, 1, "a person has decided");
+}
+
+/// The order that the case is about was named by the second notification only.
+#[tokio::test]
+async fn bytes_stay_while_the_case_about_a_missing_order_is_open() {
+    let (app, _world) = start().await;
+    let endpoint = Endpoint::of(&app).await;
+    endpoint.tell(&app, &event("charge.succeeded", &charge("ch_1", "pi_1", 2400, 0))).await;
+    let missing = Uuid::now_v7().to_string();
+    endpoint.tell(&app, &event("payment_intent.succeeded", &intent("pi_1", &missing, 2400))).await;
+    app.sql().await.execute("UPDATE events SET deadline = now()", &[]).await.unwrap();
+    rematch(&app).await;
+    let case = cases(&app).await[0].clone();
+    assert_eq!(case["reason"], "order_missing");
+    age(&app, 91).await;
+    assert_eq!(forget(&app).await, 0);
+    let done = json!({ "decision": "dismiss", "reason": "given back by hand" });
+    assert_eq!(app.decide(case["id"].as_str().unwrap(), "d", done).await.status, 200);
+    assert_eq!(forget(&app).await, 2);
 }

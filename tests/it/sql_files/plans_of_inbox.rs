@@ -33,7 +33,7 @@ async fn a_delivery_and_the_lists_of_the_inbox_read_what_they_give() {
         (&sql::EVENT_ORDER_OF, format!("1, 'stripe', {order_id}, 'pi_8'"), 2.0),
         (&sql::EVENT_LOCK, "1, 'stripe', 'pi:8'".to_owned(), 3.0),
         (&sql::EVENT_OF_PAYMENT, "1, 'stripe', 'pi_8'".to_owned(), 1.0),
-        (&sql::EVENT_ORGS_WITH_DUE, String::new(), 2.0),
+        (&sql::EVENT_ORGS_WITH_DUE, String::new(), 3.0),
         (&sql::EVENT_DUE, "1, 8".to_owned(), 8.0),
         (&sql::EVENT_LIST, format!("1, {NO_CURSOR}, 5, NULL, NULL, NULL"), 10.0),
         (&sql::EVENT_LIST_BY_ORDER, format!("1, {NO_CURSOR}, 5, NULL, NULL, NULL, {order_id}"), 2.0),

@@ -10,7 +10,7 @@ async fn work_that_is_due_is_found_among_what_is_settled() {
     let order_id = "'00000000-0000-0000-0000-000000000008'";
     let cases = [
         // Orders 1,000, 2,000 … are due, all of them of organisation 1.
-        (&sql::OPERATION_ORGS_WITH_DUE, String::new(), 2.0),
+        (&sql::OPERATION_ORGS_WITH_DUE, String::new(), 3.0),
         (&sql::OPERATION_DUE, "1, 8, '{}'".to_owned(), 8.0),
         (&sql::ORDER_LOCK, format!("1, {order_id}"), 1.0),
         (&sql::ORDER_LOCK_FREE, format!("1, ARRAY[{order_id}]::uuid[]"), 1.0),
@@ -49,7 +49,7 @@ async fn first_sendings_read_what_they_take() {
         format!("1, ARRAY[{order_id}]::uuid[], ARRAY['confirmation_mail'], ARRAY[{token}]::uuid[], ARRAY['m']");
     let release = format!("1, ARRAY[{order_id}]::uuid[], ARRAY['confirmation_mail'], ARRAY[60]");
     for (statement, values, most) in [
-        (&sql::OPERATION_ORGS_WITH_DUE, String::new(), 2.0),
+        (&sql::OPERATION_ORGS_WITH_DUE, String::new(), 3.0),
         // Chosen, joined, joined again to be changed, each with its order.
         (&sql::OPERATION_TAKE_FIRST, take, 48.0),
         (&sql::OPERATION_FINISH_FIRST, finish, 1.0),
