@@ -44,7 +44,9 @@ pub enum StartupError {
     #[error("the database can lose acknowledged orders: {0} (set ICHIDO_ALLOW_UNSAFE_DURABILITY=true for tests only)")]
     Unsafe(String),
     /// No payment could be taken.
-    #[error("{0} of the stored secrets cannot be opened with this ICHIDO_SECRET_KEY")]
+    #[error(
+        "{0} of the stored secrets cannot be opened: ICHIDO_SECRET_KEY is not set, or not the one they were sealed with"
+    )]
     Secrets(usize),
     /// Whether they can be opened could not be found out.
     #[error(transparent)]

@@ -76,7 +76,10 @@ async fn secrets(app: &App, schema: SchemaState) -> Result<Check, CliError> {
     let detail = match (stored, closed) {
         (0, _) => "nothing is stored that needs ICHIDO_SECRET_KEY".to_owned(),
         (_, 0) => format!("{stored} stored secret(s) can be opened"),
-        _ => format!("{closed} of {stored} stored secret(s) cannot be opened with this ICHIDO_SECRET_KEY"),
+        _ => format!(
+            "{closed} of {stored} stored secret(s) cannot be opened: ICHIDO_SECRET_KEY is not set, or not the one they were \
+             sealed with"
+        ),
     };
     Ok(Check { name: "secrets", ok: closed == 0, detail })
 }

@@ -50,6 +50,9 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         () = stop.signalled() => return Err(CliError::Io("stopped", io::ErrorKind::Interrupted.into())),
     };
     stage.strike().await;
+    if verdicts.is_empty() {
+        return Err(CliError::Rehearsal("what was asked for can only be played on a private stage"));
+    }
     let failed = verdicts.iter().filter(|verdict| !verdict.ok).count();
     let object = json!({ "ok": failed == 0, "verdicts": verdicts });
     args.output.print(&object, || table(&verdicts));

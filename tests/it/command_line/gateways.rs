@@ -73,7 +73,7 @@ async fn another_secret_key_opens_nothing_and_is_noticed_before_serving() {
         let refused = with_secrets(&app.url, OTHER_KEY).run(command).await;
         assert_eq!((refused.status, refused.stdout.as_str()), (1, ""), "{command}");
         assert!(
-            refused.stderr.contains("1 of the stored secrets cannot be opened with this ICHIDO_SECRET_KEY"),
+            refused.stderr.contains("1 of the stored secrets cannot be opened: ICHIDO_SECRET_KEY is not set"),
             "{command}"
         );
     }

@@ -11,15 +11,17 @@ async fn scenarios_are_played_and_every_effect_is_counted() {
     let ended = program
         .arg("--scenario")
         .arg("server_killed_at_the_gateway")
+        .arg("--scenario")
+        .arg("notified_in_reverse_order")
         .start()
         .ended_within(Duration::from_mins(2))
         .await;
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     let report: Value = serde_json::from_str(&ended.out).unwrap();
     let verdicts = report["verdicts"].as_array().unwrap();
-    assert_eq!((&report["ok"], verdicts.len()), (&Value::from(true), 12));
+    assert_eq!((&report["ok"], verdicts.len()), (&Value::from(true), 19));
     let charges = verdicts.iter().filter(|verdict| verdict["effect"] == "charge" && verdict["seen"] == 1).count();
-    assert_eq!(charges, 2);
+    assert_eq!(charges, 3);
     assert!(ended.err.contains("kill -9 while the gateway holds its answer"), "{}", ended.err);
     let unknown = Program::new(&["rehearse", "--scenario", "none"]).run().await;
     assert_eq!(unknown.status.code(), Some(2));
@@ -70,6 +72,8 @@ async fn a_service_that_runs_is_rehearsed_on_too_but_no_live_organisation() {
         &"a".repeat(ichido::domain::api_key::KEY_ID_LENGTH),
         &"b".repeat(ichido::domain::api_key::RANDOM_LENGTH),
     );
+    let alone = visit(token, "server_killed_at_a_partner").run().await;
+    assert_eq!(alone.status.code(), Some(1), "what was not played is no success");
     for (token, why) in [(live.token().as_str(), "live organisation"), ("nonsense", "not an API key")] {
         let refused = visit(token, "wrong_amount").run().await;
         assert_eq!(refused.status.code(), Some(1));
