@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use super::launch::Launcher;
@@ -142,8 +143,22 @@ fn remove_unfinished(data_dir: &Path) {
     };
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         if entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
-            // What cannot be removed takes space, but hinders nothing.
-            let _ = fs::remove_dir_all(entry.path());
+            remove(&entry.path());
+        }
+    }
+}
+
+/// How often a directory is tried, and the pause in between: an `initdb` whose starter was killed a moment ago writes into it
+/// until it has ended too.
+const REMOVE_TRIES: u32 = 40;
+const REMOVE_PAUSE: Duration = Duration::from_millis(50);
+
+/// What cannot be removed takes space, but hinders nothing.
+fn remove(unfinished: &Path) {
+    for _ in 0..REMOVE_TRIES {
+        match fs::remove_dir_all(unfinished) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => thread::sleep(REMOVE_PAUSE),
+            _ => return,
         }
     }
 }
