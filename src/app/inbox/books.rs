@@ -32,7 +32,7 @@ pub(in crate::app) async fn recount(
 ) -> Result<bool, DbError> {
     let place = (org_id, order_id, payment.attempt);
     let told = told(tx, org_id, payment).await?;
-    let back = told_back(tx, (org_id, order_id), payment).await?.clamp(0, i128::from(payment.amount));
+    let back = back_by(tx, (org_id, order_id), payment, &told).await?.clamp(0, i128::from(payment.amount));
     let back = i64::try_from(back).unwrap_or(payment.amount);
     let state = if is_disputed(&told) {
         PaymentState::Disputed
@@ -60,8 +60,12 @@ async fn told(tx: &Tx, org_id: OrgId, payment: &PaymentRow) -> Result<Vec<EventR
 }
 
 /// How much was given back by all that is known, be it more than there was.
-async fn told_back(tx: &Tx, (org_id, order_id): (OrgId, OrderId), payment: &PaymentRow) -> Result<i128, DbError> {
-    let told = told(tx, org_id, payment).await?;
+async fn back_by(
+    tx: &Tx,
+    (org_id, order_id): (OrgId, OrderId),
+    payment: &PaymentRow,
+    told: &[EventRow],
+) -> Result<i128, DbError> {
     let own = tx.own_refunds((org_id, order_id, payment.attempt)).await?;
     // Of another currency nothing can be added up; such a fact is a case.
     let ours: Vec<_> = told.iter().filter(|it| it.fact.currency.as_ref() == Some(&payment.currency)).collect();
@@ -151,8 +155,9 @@ async fn give_back_the_rest(applying: &Applying<'_>) -> Result<(), DbError> {
 
 /// Whether all that was told of adds up to more than there was. The books say "all of it" then, and a person looks.
 async fn told_of_more_than_was_paid(applying: &Applying<'_>, payment: &PaymentRow) -> Result<bool, DbError> {
-    let place = (applying.id.org_id, applying.order_id);
-    Ok(told_back(applying.tx, place, payment).await? > i128::from(payment.amount))
+    let (tx, place) = (applying.tx, (applying.id.org_id, applying.order_id));
+    let told = told(tx, place.0, payment).await?;
+    Ok(back_by(tx, place, payment, &told).await? > i128::from(payment.amount))
 }
 
 /// Whether a refund was told to have failed, whenever that was.

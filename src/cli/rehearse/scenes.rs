@@ -110,7 +110,8 @@ async fn paid_by(stage: &mut Stage, method: &str) -> Result<Vec<Counted>, SceneE
 }
 
 async fn killed_at_the_gateway(stage: &mut Stage) -> Result<Vec<Counted>, SceneError> {
-    let (key, body) = (Uuid::now_v7().to_string(), body("pm_sim_slow_900", &json!({})));
+    // Done only after the kill, so that no notification of it has begun the steps before.
+    let (key, body) = (Uuid::now_v7().to_string(), body("pm_sim_late_900", &json!({})));
     let held = stage.send("/v1/orders", &key, &body);
     // Long enough to have been sent, and shorter than the gateway holds it.
     let _ = tokio::time::timeout(Duration::from_millis(400), held).await;
