@@ -48,7 +48,7 @@ impl Command {
     /// # Errors
     ///
     /// [`AppError::Json`].
-    pub fn json(&self) -> Result<Json, AppError> {
+    pub fn json(&self) -> Result<Json<'_>, AppError> {
         json::parse(&self.body).map_err(AppError::Json)
     }
 
@@ -60,7 +60,7 @@ impl Command {
 
     /// The command with its fingerprint. The text at `secret` is hashed first, so that it is kept nowhere.
     #[must_use]
-    pub fn keyed(self: &Arc<Self>, mut body: Json, secret: &[&str]) -> Keyed {
+    pub fn keyed(self: &Arc<Self>, mut body: Json<'_>, secret: &[&str]) -> Keyed {
         mask(&mut body, secret);
         let canonical = canonical(&body);
         Keyed { fingerprint: self.fingerprint_of(&canonical), canonical, command: Arc::clone(self) }

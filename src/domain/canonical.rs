@@ -4,9 +4,13 @@
 //! a value that stays the same. It is compared and hashed, never sent.
 
 use crate::domain::json::{Json, Number};
+use std::cmp::Ordering;
 
 /// Up to ten to this power ECMAScript writes integers out in full.
 const MAX_PLAIN_POINT: usize = 21;
+
+/// Room for an order of a few lines, in bytes.
+const USUAL_LENGTH: usize = 512;
 
 /// Below ten to this power ECMAScript writes fractions with an exponent.
 const MIN_PLAIN_POINT: i32 = -6;
@@ -22,13 +26,13 @@ const MIN_PLAIN_POINT: i32 = -6;
 ///
 /// Recurses as deep as the value, which [`parse`](crate::domain::json::parse) bounds.
 #[must_use]
-pub fn canonical(value: &Json) -> String {
-    let mut out = String::new();
+pub fn canonical(value: &Json<'_>) -> String {
+    let mut out = String::with_capacity(USUAL_LENGTH);
     write_value(&mut out, value);
     out
 }
 
-fn write_value(out: &mut String, value: &Json) {
+fn write_value(out: &mut String, value: &Json<'_>) {
     match value {
         Json::Null => out.push_str("null"),
         Json::Bool(true) => out.push_str("true"),
@@ -44,8 +48,8 @@ fn write_value(out: &mut String, value: &Json) {
             out.push(']');
         }
         Json::Object(members) => {
-            let mut sorted: Vec<&(String, Json)> = members.iter().collect();
-            sorted.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+            let mut sorted: Vec<_> = members.iter().collect();
+            sorted.sort_by(|(a, _), (b, _)| compare(a, b));
             out.push('{');
             for (index, (name, member)) in sorted.into_iter().enumerate() {
                 write_comma(out, index);
@@ -64,14 +68,25 @@ fn write_comma(out: &mut String, index: usize) {
     }
 }
 
-/// `serde_json` escapes exactly what RFC 8785, section 3.2.2.2, asks for.
+/// By UTF-16 code units, which for ASCII are the bytes.
+fn compare(a: &str, b: &str) -> Ordering {
+    if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
+}
+
+/// `serde_json` escapes exactly what RFC 8785, section 3.2.2.2, asks for; most texts have nothing of it.
 fn write_string(out: &mut String, text: &str) {
-    out.push_str(&serde_json::Value::from(text).to_string());
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&serde_json::Value::from(text).to_string());
+    }
 }
 
 /// `Number::toString` of ECMAScript (ECMA-262, section 6.1.6.1.20), which RFC 8785
 /// refers to; `point` is the `n` of that text.
-fn write_number(out: &mut String, number: &Number) {
+fn write_number(out: &mut String, number: &Number<'_>) {
     if number.is_negative() {
         out.push('-');
     }

@@ -4,6 +4,7 @@
 //! the stored request's values are never revealed, so none may appear here.
 
 use crate::domain::json::{Json, pointer_push};
+use std::borrow::Cow;
 
 /// The most pointers that [`differing`] returns.
 pub const MAX_POINTERS: usize = 100;
@@ -19,7 +20,7 @@ pub const MAX_POINTERS: usize = 100;
 ///
 /// Recurses as deep as the values, which [`parse`](crate::domain::json::parse) bounds.
 #[must_use]
-pub fn differing(first: &Json, second: &Json) -> Vec<String> {
+pub fn differing(first: &Json<'_>, second: &Json<'_>) -> Vec<String> {
     let mut walk = Walk { pointer: String::new(), found: Vec::new() };
     walk.compare(Some(first), Some(second));
     walk.found.sort_unstable();
@@ -35,7 +36,7 @@ struct Walk {
 
 impl Walk {
     /// Compares two values at the current pointer; `None` is an absent one.
-    fn compare(&mut self, first: Option<&Json>, second: Option<&Json>) {
+    fn compare(&mut self, first: Option<&Json<'_>>, second: Option<&Json<'_>>) {
         match (first, second) {
             (Some(Json::Object(first)), Some(Json::Object(second))) => {
                 self.compare_objects(first, second);
@@ -53,10 +54,10 @@ impl Walk {
     }
 
     /// Walks both objects in the order of their names, like a merge of sorted lists.
-    fn compare_objects(&mut self, first: &[(String, Json)], second: &[(String, Json)]) {
+    fn compare_objects(&mut self, first: &[Member<'_>], second: &[Member<'_>]) {
         let mut first = sorted_by_name(first).into_iter().peekable();
         let mut second = sorted_by_name(second).into_iter().peekable();
-        while let Some(name) = [first.peek(), second.peek()].into_iter().flatten().map(|(name, _)| name.as_str()).min()
+        while let Some(name) = [first.peek(), second.peek()].into_iter().flatten().map(|(name, _)| name.as_ref()).min()
         {
             let left = first.next_if(|(other, _)| other == name);
             let right = second.next_if(|(other, _)| other == name);
@@ -64,7 +65,7 @@ impl Walk {
         }
     }
 
-    fn descend(&mut self, token: &str, first: Option<&Json>, second: Option<&Json>) {
+    fn descend(&mut self, token: &str, first: Option<&Json<'_>>, second: Option<&Json<'_>>) {
         if self.found.len() >= MAX_POINTERS {
             return;
         }
@@ -75,7 +76,9 @@ impl Walk {
     }
 }
 
-fn sorted_by_name(members: &[(String, Json)]) -> Vec<&(String, Json)> {
+type Member<'a> = (Cow<'a, str>, Json<'a>);
+
+fn sorted_by_name<'a, 'b>(members: &'b [Member<'a>]) -> Vec<&'b Member<'a>> {
     let mut sorted: Vec<_> = members.iter().collect();
     sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
     sorted
@@ -87,8 +90,7 @@ mod tests {
     use crate::domain::json::parse;
 
     fn pointers(first: &str, second: &str) -> Vec<String> {
-        let parsed = |text: &str| parse(text.as_bytes()).unwrap();
-        differing(&parsed(first), &parsed(second))
+        differing(&parse(first.as_bytes()).unwrap(), &parse(second.as_bytes()).unwrap())
     }
 
     #[test]

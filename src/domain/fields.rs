@@ -1,6 +1,34 @@
 //! Reads the members of a JSON object and collects what is wrong with them, for [`crate::domain::validate`].
 
 use crate::domain::json::{Json, pointer_push};
+use std::borrow::Cow;
+
+/// Where a value is. It is written out only when something is wrong with the value.
+#[derive(Debug, Clone, Copy)]
+pub enum At<'a> {
+    /// The whole body.
+    Root,
+    /// A member of what is there.
+    Member(&'a At<'a>, &'a str),
+    /// An element of what is there.
+    Element(&'a At<'a>, usize),
+}
+
+impl At<'_> {
+    /// As an RFC 6901 pointer.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        match self {
+            At::Root => String::new(),
+            At::Member(parent, name) => {
+                let mut pointer = parent.pointer();
+                pointer_push(&mut pointer, name);
+                pointer
+            }
+            At::Element(parent, index) => format!("{}/{index}", parent.pointer()),
+        }
+    }
+}
 
 /// One thing that is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +45,8 @@ pub struct Errors(Vec<FieldError>);
 
 impl Errors {
     /// Notes one more.
-    pub fn add(&mut self, pointer: &str, detail: impl Into<String>) {
-        self.0.push(FieldError { pointer: pointer.to_owned(), detail: detail.into() });
+    pub fn add(&mut self, at: &At<'_>, detail: impl Into<String>) {
+        self.0.push(FieldError { pointer: at.pointer(), detail: detail.into() });
     }
 
     /// Whether nothing was wrong.
@@ -35,7 +63,7 @@ impl Errors {
     }
 
     /// Reads a whole number in a range; `1.0` and `1e0` are whole.
-    pub fn integer(&mut self, value: &Json, at: &str, min: i64, max: i64) -> Option<i64> {
+    pub fn integer(&mut self, value: &Json<'_>, at: &At<'_>, min: i64, max: i64) -> Option<i64> {
         let Json::Number(number) = value else {
             self.add(at, format!("must be an integer, not {}", value.kind()));
             return None;
@@ -66,13 +94,13 @@ impl Text {
     }
 
     /// Reads a string of an allowed length.
-    pub fn read(self, value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
+    pub fn read(self, value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<String> {
         let Json::String(text) = value else {
             errors.add(at, format!("must be a string, not {}", value.kind()));
             return None;
         };
         if self.fits(text) {
-            return Some(text.clone());
+            return Some(text.clone().into_owned());
         }
         errors.add(at, format!("must have {} to {} characters", self.min, self.max));
         None
@@ -81,15 +109,15 @@ impl Text {
 
 /// The members of one object, each asked for once; what nobody asked for is refused at the end.
 pub struct Fields<'a> {
-    members: &'a [(String, Json)],
-    at: &'a str,
+    members: &'a [(Cow<'a, str>, Json<'a>)],
+    at: &'a At<'a>,
     errors: &'a mut Errors,
     known: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
     /// Begins to read an object; notes an error when `value` is none.
-    pub fn of(value: &'a Json, at: &'a str, errors: &'a mut Errors) -> Option<Self> {
+    pub fn of(value: &'a Json<'a>, at: &'a At<'a>, errors: &'a mut Errors) -> Option<Self> {
         let Json::Object(members) = value else {
             errors.add(at, format!("must be an object, not {}", value.kind()));
             return None;
@@ -97,22 +125,14 @@ impl<'a> Fields<'a> {
         Some(Self { members, at, errors, known: Vec::with_capacity(8) })
     }
 
-    /// The pointer of a member.
-    #[must_use]
-    pub fn pointer(at: &str, name: &str) -> String {
-        let mut pointer = at.to_owned();
-        pointer_push(&mut pointer, name);
-        pointer
-    }
-
     /// Reads a member that must be there and not null. `None` after an error was noted.
     pub fn required<T>(
         &mut self,
         name: &'static str,
-        read: impl FnOnce(&Json, &str, &mut Errors) -> Option<T>,
+        read: impl FnOnce(&Json<'_>, &At<'_>, &mut Errors) -> Option<T>,
     ) -> Option<T> {
         let found = self.find(name);
-        let at = Self::pointer(self.at, name);
+        let at = At::Member(self.at, name);
         if found.is_none() {
             self.errors.add(&at, "is required");
         }
@@ -123,24 +143,24 @@ impl<'a> Fields<'a> {
     pub fn optional<T>(
         &mut self,
         name: &'static str,
-        read: impl FnOnce(&Json, &str, &mut Errors) -> Option<T>,
+        read: impl FnOnce(&Json<'_>, &At<'_>, &mut Errors) -> Option<T>,
     ) -> Option<Option<T>> {
         match self.find(name) {
             None | Some(Json::Null) => Some(None),
-            Some(value) => read(value, &Self::pointer(self.at, name), self.errors).map(Some),
+            Some(value) => read(value, &At::Member(self.at, name), self.errors).map(Some),
         }
     }
 
     /// Notes an error for each member that was not asked for.
     pub fn refuse_others(self) {
         for (name, _) in self.members {
-            if !self.known.contains(&name.as_str()) {
-                self.errors.add(&Self::pointer(self.at, name), "is not a member of this object");
+            if !self.known.contains(&name.as_ref()) {
+                self.errors.add(&At::Member(self.at, name), "is not a member of this object");
             }
         }
     }
 
-    fn find(&mut self, name: &'static str) -> Option<&'a Json> {
+    fn find(&mut self, name: &'static str) -> Option<&'a Json<'a>> {
         self.known.push(name);
         self.members.iter().find(|(member, _)| member == name).map(|(_, value)| value)
     }

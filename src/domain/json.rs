@@ -9,6 +9,7 @@ mod number;
 mod reader;
 
 pub use number::Number;
+use std::borrow::Cow;
 
 /// The deepest nesting of arrays and objects that [`parse`] accepts.
 ///
@@ -18,28 +19,28 @@ pub const MAX_DEPTH: usize = 32;
 
 /// One JSON value (RFC 8259), at most [`MAX_DEPTH`] deep when it comes from [`parse`].
 ///
-/// `==` compares members in their order; compare
+/// Strings are borrowed from the text where it spells them out. `==` compares members in their order; compare
 /// [`canonical`](crate::domain::canonical::canonical) forms where order must not matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Json {
+pub enum Json<'a> {
     /// `null`; not the same as an absent member.
     Null,
     /// `true` or `false`.
     Bool(bool),
     /// A number, never rounded.
-    Number(Number),
+    Number(Number<'a>),
     /// A string without U+0000, not normalised.
-    String(String),
+    String(Cow<'a, str>),
     /// The elements in their order.
-    Array(Vec<Json>),
+    Array(Vec<Json<'a>>),
     /// The members in source order, no name twice.
-    Object(Vec<(String, Json)>),
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
-impl Json {
+impl<'a> Json<'a> {
     /// The member `name`; `None` when it is absent or this is not an object.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Json> {
+    pub fn get(&self, name: &str) -> Option<&Json<'a>> {
         let Json::Object(members) = self else {
             return None;
         };
@@ -115,7 +116,7 @@ pub enum JsonErrorKind {
 /// # Errors
 ///
 /// A [`JsonError`] with the first problem in the input, as [`JsonErrorKind`] lists them.
-pub fn parse(bytes: &[u8]) -> Result<Json, JsonError> {
+pub fn parse(bytes: &[u8]) -> Result<Json<'_>, JsonError> {
     let (text, is_utf8) = match std::str::from_utf8(bytes) {
         Ok(text) => (text, true),
         Err(error) => {

@@ -12,10 +12,10 @@ pub const IN_PAYMENT: &[&str] = &["method"];
 
 /// Replaces the text at a path by its SHA-256 in base64url: enough to tell another one from the same. Nothing happens when
 /// there is no text there.
-pub fn mask(body: &mut Json, path: &[&str]) {
+pub fn mask(body: &mut Json<'_>, path: &[&str]) {
     match (path.split_first(), body) {
         (None, Json::String(text)) => {
-            *text = URL_SAFE_NO_PAD.encode(Sha256::digest(text.as_bytes()));
+            *text = URL_SAFE_NO_PAD.encode(Sha256::digest(text.as_bytes())).into();
         }
         (Some((first, rest)), Json::Object(members)) => {
             if let Some((_, value)) = members.iter_mut().find(|(name, _)| name == first) {

@@ -2,7 +2,7 @@
 //! (RFC 6901), so that a client can mend all of it at once.
 
 use crate::domain::case::Decision;
-use crate::domain::fields::{Errors, FieldError, Fields, Text};
+use crate::domain::fields::{At, Errors, FieldError, Fields, Text};
 use crate::domain::json::Json;
 use crate::domain::order_request::{Customer, Line, MAX_AMOUNT, OrderRequest};
 use iso_currency::Currency;
@@ -41,7 +41,7 @@ const CURRENCY: Text = Text { min: 3, max: 3 };
 /// # Errors
 ///
 /// Every place that is wrong: at least one, at most [`MAX_ERRORS`].
-pub fn validate(body: &Json) -> Result<Valid, Vec<FieldError>> {
+pub fn validate(body: &Json<'_>) -> Result<Valid, Vec<FieldError>> {
     let mut errors = Errors::default();
     match read(body, &mut errors) {
         Some(valid) if errors.is_empty() => Ok(valid),
@@ -50,8 +50,8 @@ pub fn validate(body: &Json) -> Result<Valid, Vec<FieldError>> {
 }
 
 /// `None` only after an error was noted.
-fn read(body: &Json, errors: &mut Errors) -> Option<Valid> {
-    let mut fields = Fields::of(body, "", errors)?;
+fn read(body: &Json<'_>, errors: &mut Errors) -> Option<Valid> {
+    let mut fields = Fields::of(body, &At::Root, errors)?;
     let order_reference = fields.optional("order_reference", |value, at, errors| REFERENCE.read(value, at, errors));
     let customer = fields.required("customer", read_customer);
     let currency = fields.required("currency", read_currency);
@@ -69,18 +69,21 @@ fn read(body: &Json, errors: &mut Errors) -> Option<Valid> {
     };
     let amount = request.amount();
     if amount > MAX_AMOUNT {
-        errors.add("/lines", "the sum of the lines is above 9007199254740991");
+        errors.add(&At::Member(&At::Root, "lines"), "the sum of the lines is above 9007199254740991");
     } else if expected.flatten().is_some_and(|expected| expected != amount) {
-        errors.add("/expected_amount", "is not the sum of quantity times unit_amount over the lines");
+        errors.add(
+            &At::Member(&At::Root, "expected_amount"),
+            "is not the sum of quantity times unit_amount over the lines",
+        );
     }
     let method = payment.flatten();
     if method.is_some() && amount == 0 {
-        errors.add("/payment", "there is nothing to pay: the sum of the lines is 0");
+        errors.add(&At::Member(&At::Root, "payment"), "there is nothing to pay: the sum of the lines is 0");
     }
     Some(Valid { request, method })
 }
 
-fn read_customer(value: &Json, at: &str, errors: &mut Errors) -> Option<Customer> {
+fn read_customer(value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<Customer> {
     let mut fields = Fields::of(value, at, errors)?;
     let reference = fields.required("reference", |value, at, errors| CUSTOMER_REFERENCE.read(value, at, errors));
     let email = fields.optional("email", read_email);
@@ -88,7 +91,7 @@ fn read_customer(value: &Json, at: &str, errors: &mut Errors) -> Option<Customer
     Some(Customer { reference: reference?, email: email.flatten() })
 }
 
-fn read_email(value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
+fn read_email(value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<String> {
     let email = EMAIL.read(value, at, errors)?;
     let well_formed = !email.contains(is_space)
         && email
@@ -105,7 +108,7 @@ fn is_space(letter: char) -> bool {
     letter == '\u{FEFF}' || (letter.is_whitespace() && letter != '\u{85}')
 }
 
-fn read_currency(value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
+fn read_currency(value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<String> {
     let code = CURRENCY.read(value, at, errors)?;
     if is_currency(&code) {
         return Some(code);
@@ -121,7 +124,7 @@ pub fn is_currency(code: &str) -> bool {
     Currency::from_code(code).is_some_and(|currency| currency.code() == code && currency.exponent().is_some())
 }
 
-fn read_lines(value: &Json, at: &str, errors: &mut Errors) -> Option<Vec<Line>> {
+fn read_lines(value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<Vec<Line>> {
     let Json::Array(items) = value else {
         errors.add(at, format!("must be an array, not {}", value.kind()));
         return None;
@@ -130,15 +133,12 @@ fn read_lines(value: &Json, at: &str, errors: &mut Errors) -> Option<Vec<Line>> 
         errors.add(at, "must have 1 to 500 lines");
         return None;
     }
-    let lines: Vec<_> = items
-        .iter()
-        .enumerate()
-        .filter_map(|(index, item)| read_line(item, &format!("{at}/{index}"), errors))
-        .collect();
+    let lines: Vec<_> =
+        items.iter().enumerate().filter_map(|(index, item)| read_line(item, &At::Element(at, index), errors)).collect();
     (lines.len() == items.len()).then_some(lines)
 }
 
-fn read_line(value: &Json, at: &str, errors: &mut Errors) -> Option<Line> {
+fn read_line(value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<Line> {
     let mut fields = Fields::of(value, at, errors)?;
     let sku = fields.required("sku", |value, at, errors| SKU.read(value, at, errors));
     let description = fields.optional("description", |value, at, errors| DESCRIPTION.read(value, at, errors));
@@ -148,7 +148,7 @@ fn read_line(value: &Json, at: &str, errors: &mut Errors) -> Option<Line> {
     Some(Line { sku: sku?, description: description.flatten(), quantity: quantity?, unit_amount: unit_amount? })
 }
 
-fn read_amount(value: &Json, at: &str, errors: &mut Errors) -> Option<i64> {
+fn read_amount(value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<i64> {
     errors.integer(value, at, 0, MAX_AMOUNT)
 }
 
@@ -157,9 +157,9 @@ fn read_amount(value: &Json, at: &str, errors: &mut Errors) -> Option<i64> {
 /// # Errors
 ///
 /// Every place that is wrong.
-pub fn validate_payment(body: &Json) -> Result<String, Vec<FieldError>> {
+pub fn validate_payment(body: &Json<'_>) -> Result<String, Vec<FieldError>> {
     let mut errors = Errors::default();
-    let method = read_payment(body, "", &mut errors);
+    let method = read_payment(body, &At::Root, &mut errors);
     method.filter(|_| errors.is_empty()).ok_or_else(|| errors.into_list(MAX_ERRORS))
 }
 
@@ -168,9 +168,9 @@ pub fn validate_payment(body: &Json) -> Result<String, Vec<FieldError>> {
 /// # Errors
 ///
 /// Every place that is wrong.
-pub fn validate_cancel(body: &Json) -> Result<(), Vec<FieldError>> {
+pub fn validate_cancel(body: &Json<'_>) -> Result<(), Vec<FieldError>> {
     let mut errors = Errors::default();
-    if let Some(fields) = Fields::of(body, "", &mut errors) {
+    if let Some(fields) = Fields::of(body, &At::Root, &mut errors) {
         fields.refuse_others();
     }
     if errors.is_empty() { Ok(()) } else { Err(errors.into_list(MAX_ERRORS)) }
@@ -213,14 +213,14 @@ impl AskedDecision {
 /// # Errors
 ///
 /// Every place that is wrong.
-pub fn validate_decision(body: &Json) -> Result<AskedDecision, Vec<FieldError>> {
+pub fn validate_decision(body: &Json<'_>) -> Result<AskedDecision, Vec<FieldError>> {
     let mut errors = Errors::default();
     let asked = read_decision(body, &mut errors);
     asked.filter(|_| errors.is_empty()).ok_or_else(|| errors.into_list(MAX_ERRORS))
 }
 
-fn read_decision(body: &Json, errors: &mut Errors) -> Option<AskedDecision> {
-    let mut fields = Fields::of(body, "", errors)?;
+fn read_decision(body: &Json<'_>, errors: &mut Errors) -> Option<AskedDecision> {
+    let mut fields = Fields::of(body, &At::Root, errors)?;
     let decision = fields.required("decision", |value, at, errors| {
         let text = DECISION.read(value, at, errors)?;
         let decision = Decision::parse(&text);
@@ -234,19 +234,19 @@ fn read_decision(body: &Json, errors: &mut Errors) -> Option<AskedDecision> {
     fields.refuse_others();
     let asked = AskedDecision { decision: decision?, reason: reason?, proof };
     if asked.decision == Decision::MarkDone && asked.proof.is_none() {
-        errors.add("/proof", "is required to mark something as done");
+        errors.add(&At::Member(&At::Root, "proof"), "is required to mark something as done");
     }
     Some(asked)
 }
 
-fn read_payment(value: &Json, at: &str, errors: &mut Errors) -> Option<String> {
+fn read_payment(value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<String> {
     let mut fields = Fields::of(value, at, errors)?;
     let method = fields.required("method", |value, at, errors| METHOD.read(value, at, errors));
     fields.refuse_others();
     method
 }
 
-fn read_metadata(value: &Json, at: &str, errors: &mut Errors) -> Option<BTreeMap<String, String>> {
+fn read_metadata(value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<BTreeMap<String, String>> {
     let Json::Object(members) = value else {
         errors.add(at, format!("must be an object, not {}", value.kind()));
         return None;
@@ -258,12 +258,12 @@ fn read_metadata(value: &Json, at: &str, errors: &mut Errors) -> Option<BTreeMap
     let entries: BTreeMap<_, _> = members
         .iter()
         .filter_map(|(name, value)| {
-            let at = Fields::pointer(at, name);
+            let at = At::Member(at, name);
             if !METADATA_NAME.fits(name) {
                 errors.add(&at, "the member's name must have 1 to 40 characters");
                 return None;
             }
-            METADATA_VALUE.read(value, &at, errors).map(|value| (name.clone(), value))
+            METADATA_VALUE.read(value, &at, errors).map(|value| (name.clone().into_owned(), value))
         })
         .collect();
     (entries.len() == members.len()).then_some(entries)

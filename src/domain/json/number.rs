@@ -2,6 +2,7 @@
 //! exactly when they denote the same number.
 
 use super::JsonErrorKind;
+use std::borrow::Cow;
 
 /// The longest spelling accepted, in characters. The exact decimal expansion of
 /// any double that matters fits; unbounded digits would only be an attack.
@@ -15,15 +16,15 @@ const MAX_EXPONENT_DIGITS: usize = 4;
 /// Equality is mathematical: `1`, `1.0`, `1e0` and `10e-1` are equal, `-0` is `0`,
 /// and 9007199254740993 is not 9007199254740992.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Number {
+pub struct Number<'a> {
     negative: bool,
     /// Without leading or trailing zeros; empty for zero.
-    digits: String,
+    digits: Cow<'a, str>,
     /// The value is `0.digits` times ten to this power; 0 for zero.
     point: i32,
 }
 
-impl Number {
+impl<'a> Number<'a> {
     /// The number as an `i64`: `Some` exactly when it is an integer, however it is
     /// spelled, and in range.
     #[must_use]
@@ -36,8 +37,10 @@ impl Number {
         if places < self.digits.len() || places > 19 {
             return None;
         }
-        let sign = if self.negative { "-" } else { "" };
-        format!("{sign}{:0<places$}", self.digits).parse().ok()
+        let digits: i128 = self.digits.parse().ok()?;
+        let zeros = u32::try_from(places - self.digits.len()).ok()?;
+        let magnitude = digits.checked_mul(10_i128.checked_pow(zeros)?)?;
+        i64::try_from(if self.negative { -magnitude } else { magnitude }).ok()
     }
 
     /// Whether the number is below zero.
@@ -56,7 +59,7 @@ impl Number {
     /// # Errors
     ///
     /// `NumberTooLong` beyond the limits, `Syntax` for anything else than a number.
-    pub(super) fn parse(token: &str) -> Result<Self, JsonErrorKind> {
+    pub(super) fn parse(token: &'a str) -> Result<Self, JsonErrorKind> {
         if token.len() > MAX_LENGTH {
             return Err(JsonErrorKind::NumberTooLong);
         }
@@ -73,17 +76,22 @@ impl Number {
         if !is_digits(whole) || (whole.len() > 1 && whole.starts_with('0')) {
             return Err(JsonErrorKind::Syntax);
         }
-        let all = [whole, fraction].concat();
-        let significant = all.trim_start_matches('0');
-        let digits = significant.trim_end_matches('0');
+        let all = if fraction.is_empty() { Cow::Borrowed(whole) } else { Cow::Owned([whole, fraction].concat()) };
+        let leading = all.len() - all.trim_start_matches('0').len();
+        let digits = trimmed(all);
         if digits.is_empty() {
-            return Ok(Number { negative: false, digits: String::new(), point: 0 });
+            return Ok(Number { negative: false, digits, point: 0 });
         }
-        Ok(Number {
-            negative: unsigned.len() < token.len(),
-            digits: digits.to_owned(),
-            point: exponent + count(whole)? - count(&all)? + count(significant)?,
-        })
+        let point = exponent + count(whole.len())? - count(leading)?;
+        Ok(Number { negative: unsigned.len() < token.len(), digits, point })
+    }
+}
+
+/// Without leading and trailing zeros.
+fn trimmed(digits: Cow<'_, str>) -> Cow<'_, str> {
+    match digits {
+        Cow::Borrowed(digits) => Cow::Borrowed(digits.trim_matches('0')),
+        Cow::Owned(digits) => Cow::Owned(digits.trim_matches('0').to_owned()),
     }
 }
 
@@ -104,15 +112,15 @@ fn is_digits(text: &str) -> bool {
 }
 
 /// The length as `i32`; a token has at most [`MAX_LENGTH`] characters, so it fits.
-fn count(text: &str) -> Result<i32, JsonErrorKind> {
-    i32::try_from(text.len()).map_err(|_| JsonErrorKind::NumberTooLong)
+fn count(length: usize) -> Result<i32, JsonErrorKind> {
+    i32::try_from(length).map_err(|_| JsonErrorKind::NumberTooLong)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn number(token: &str) -> Number {
+    fn number(token: &str) -> Number<'_> {
         Number::parse(token).unwrap()
     }
 

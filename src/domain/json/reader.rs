@@ -11,7 +11,7 @@ use super::{Json, JsonError, JsonErrorKind, MAX_DEPTH, Number};
 
 /// Reads exactly one value from `text`. An error caused by the end of the text has
 /// the text's length as its offset.
-pub(super) fn read(text: &str) -> Result<Json, JsonError> {
+pub(super) fn read(text: &str) -> Result<Json<'_>, JsonError> {
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(0)?;
     reader.skip_whitespace();
@@ -29,25 +29,24 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// `depth` is the number of arrays and objects around the value.
-    fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
+    fn value(&mut self, depth: usize) -> Result<Json<'a>, JsonError> {
         self.skip_whitespace();
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
-            Some(b'"') => Ok(Json::String(self.string()?.into_owned())),
+            Some(b'"') => self.string().map(Json::String),
             Some(b'-' | b'0'..=b'9') => self.number(),
             _ => self.literal(),
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Json, JsonError> {
+    fn object(&mut self, depth: usize) -> Result<Json<'a>, JsonError> {
         self.open(depth)?;
         let mut members = Vec::new();
         if self.take(b'}') {
             return Ok(Json::Object(members));
         }
-        // Hashed, because comparing each name with all before it is quadratic.
-        let mut seen: HashSet<Cow<'a, str>> = HashSet::new();
+        let mut seen = HashSet::new();
         loop {
             self.skip_whitespace();
             let start = self.at;
@@ -55,14 +54,14 @@ impl<'a> Reader<'a> {
                 return Err(self.error(JsonErrorKind::Syntax));
             }
             let name = self.string()?;
-            let is_new = seen.insert(name.clone());
+            let is_new = is_new(&members, &mut seen, &name);
             let value = if is_new {
                 self.member_value(depth + 1)
             } else {
                 Err(error_at(start, JsonErrorKind::DuplicateMember))
             };
             let value = value.map_err(|error| error.within(&name))?;
-            members.push((name.into_owned(), value));
+            members.push((name, value));
             if self.take(b'}') {
                 return Ok(Json::Object(members));
             }
@@ -70,12 +69,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn member_value(&mut self, depth: usize) -> Result<Json, JsonError> {
+    fn member_value(&mut self, depth: usize) -> Result<Json<'a>, JsonError> {
         self.expect(b':')?;
         self.value(depth)
     }
 
-    fn array(&mut self, depth: usize) -> Result<Json, JsonError> {
+    fn array(&mut self, depth: usize) -> Result<Json<'a>, JsonError> {
         self.open(depth)?;
         let mut items = Vec::new();
         if self.take(b']') {
@@ -126,7 +125,7 @@ impl<'a> Reader<'a> {
         Ok(Cow::Owned(text))
     }
 
-    fn number(&mut self) -> Result<Json, JsonError> {
+    fn number(&mut self) -> Result<Json<'a>, JsonError> {
         let start = self.at;
         while let Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E') = self.peek() {
             self.at += 1;
@@ -134,7 +133,7 @@ impl<'a> Reader<'a> {
         Number::parse(self.slice(start, self.at)?).map(Json::Number).map_err(|kind| error_at(start, kind))
     }
 
-    fn literal(&mut self) -> Result<Json, JsonError> {
+    fn literal(&mut self) -> Result<Json<'a>, JsonError> {
         let rest = self.slice(self.at, self.text.len())?;
         for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))] {
             if rest.starts_with(word) {
@@ -189,6 +188,19 @@ impl<'a> Reader<'a> {
     fn error(&self, kind: JsonErrorKind) -> JsonError {
         error_at(self.at, kind)
     }
+}
+
+/// Members that are compared one by one with the next, which for so few is faster than hashing.
+const FEW: usize = 16;
+
+/// Whether no member has this name yet. Many are hashed, because comparing each name with all before it is quadratic.
+fn is_new<'a>(members: &[(Cow<'a, str>, Json<'a>)], seen: &mut HashSet<Cow<'a, str>>, name: &str) -> bool {
+    if members.len() < FEW {
+        return members.iter().all(|(other, _)| other != name);
+    }
+    let unseen = members.get(seen.len()..).unwrap_or_default();
+    seen.extend(unseen.iter().map(|(other, _)| other.clone()));
+    !seen.contains(name)
 }
 
 fn error_at(offset: usize, kind: JsonErrorKind) -> JsonError {

@@ -46,7 +46,7 @@ fn one_value_and_nothing_else() {
 #[test]
 fn escapes() {
     let value = parse(br#""\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00""#).unwrap();
-    assert_eq!(value, Json::String("\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{1f600}".to_owned()));
+    assert_eq!(value, Json::String("\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{1f600}".into()));
     for text in [r#""\x""#, r#""\u12""#, r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\u0041""#, r#""\ud83d\ud83d""#] {
         assert_eq!(refusal(text).0, JsonErrorKind::Syntax, "{text}");
     }

@@ -174,8 +174,11 @@ pub fn collect_leaves<'a>(value: &'a mut Model, leaves: &mut Vec<&'a mut Model>)
     }
 }
 
-pub fn read(value: &Model, seed: u64) -> Json {
-    let text = spell(value, &mut Choices(seed));
+pub fn spelt(value: &Model, seed: u64) -> String {
+    spell(value, &mut Choices(seed))
+}
+
+pub fn read(text: &str) -> Json<'_> {
     parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error} at {}: {text}", error.offset))
 }
 
