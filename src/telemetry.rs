@@ -5,10 +5,10 @@
 use std::env;
 use std::io::IsTerminal;
 use tracing::{Level, Metadata};
-use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::filter::{Targets, filter_fn};
+use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, fmt};
 
 /// The default filter: refused and failed requests are logged, answered ones only with `ichido::access=debug`, since a
 /// line for each would cost a busy server a tenth of its speed. `/metrics` counts them all.
@@ -17,7 +17,9 @@ pub const DEFAULT_FILTER: &str = "info";
 /// Starts logging as `ICHIDO_LOG` (`json` or `text`; text on a terminal otherwise) and `RUST_LOG` say. Only the first
 /// call in a process has an effect.
 pub fn init(default_filter: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default_filter));
+    let filter = env::var("RUST_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    // The default is a constant of ours, and valid.
+    let filter = filter.unwrap_or_else(|| default_filter.parse().unwrap_or_default());
     let text = match env::var("ICHIDO_LOG").as_deref() {
         Ok("text") => true,
         Ok("json") => false,
