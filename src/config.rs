@@ -81,6 +81,16 @@ pub fn pool_size(text: &str) -> Result<usize, String> {
     size.ok_or_else(|| "a number from 1 to 1000 is expected".to_owned())
 }
 
+/// Reads the number of the server's threads.
+///
+/// # Errors
+///
+/// A text for the command line.
+pub fn http_threads(text: &str) -> Result<usize, String> {
+    let threads = text.parse().ok().filter(|threads| (1..=256).contains(threads));
+    threads.ok_or_else(|| "a number from 1 to 256 is expected".to_owned())
+}
+
 /// Whether a database with unsafe settings may be used, from `ICHIDO_ALLOW_UNSAFE_DURABILITY`.
 ///
 /// # Errors

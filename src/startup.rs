@@ -9,7 +9,7 @@ use crate::db::Db;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::migrate::SchemaState;
-use crate::db::pool::{self, PoolSetupError};
+use crate::db::pool::{Connecting, PoolSetupError};
 use crate::db::server::ServerSettings;
 use crate::metrics::Metrics;
 use secrecy::SecretString;
@@ -68,8 +68,7 @@ pub fn app(
     payments: PaymentSettings,
 ) -> Result<App, StartupError> {
     let metrics = Arc::new(Metrics::default());
-    let (pool, batch_pool) = (pool::build(database_url, pool_size)?, pool::build_for_batches(database_url)?);
-    let db = Db::new(pool, batch_pool, Arc::clone(&metrics));
+    let db = Db::new(Connecting::to(database_url)?, pool_size, Arc::clone(&metrics))?;
     Ok(App::new(db, metrics, clock, payments))
 }
 

@@ -45,6 +45,7 @@ use crate::clock::Clock;
 use crate::db::Db;
 use crate::metrics::Metrics;
 use std::future::Future;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::Semaphore;
@@ -52,9 +53,28 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-/// What the use cases work with. Cheap to clone; one for each process.
+/// What the use cases work with, shared by a process. Cheap to clone.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<Parts>);
+
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// Changes this clone only.
+impl DerefMut for App {
+    fn deref_mut(&mut self) -> &mut Parts {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+/// The parts of an [`App`].
+#[derive(Clone)]
+pub struct Parts {
     /// The database.
     pub db: Db,
     /// The process's counters.
@@ -91,7 +111,7 @@ impl App {
     /// Over a database.
     #[must_use]
     pub fn new(db: Db, metrics: Arc<Metrics>, clock: Clock, payments: PaymentSettings) -> Self {
-        Self {
+        Self(Arc::new(Parts {
             db,
             metrics,
             clock,
@@ -104,7 +124,14 @@ impl App {
             draining: Arc::default(),
             in_flight: Arc::default(),
             work: TaskTracker::new(),
-        }
+        }))
+    }
+
+    /// The same, with batches of its own for the thread that calls: its requests share statements with each other, and no
+    /// question or answer has to wake another thread. Has to be called in that thread's runtime.
+    #[must_use]
+    pub fn for_this_thread(&self) -> Self {
+        Self(Arc::new(Parts { db: self.db.for_this_thread(), ..Parts::clone(self) }))
     }
 
     /// Runs work that must finish even when nobody waits for it any more: a client that hangs up drops the future of its

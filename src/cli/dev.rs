@@ -18,6 +18,7 @@ use crate::domain::ids::OrgId;
 use crate::domain::org::{Mode, OnMismatch, ReplayStatus};
 use crate::domain::scope::Scope;
 use crate::embedded::{Binaries, Options, Server};
+use crate::http::server;
 use crate::{startup, telemetry};
 use secrecy::SecretString;
 use std::fs;
@@ -69,7 +70,13 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let listen = run::settled(args.listen)?;
     let (world, world_address) = world::start(&app, org_id, &args.data, listen).await?;
     let dev = Dev { org_id, token, database_url, world_address, data: args.data.clone() };
-    let serving = Serving { listen, cors_origins: Vec::new(), with_worker: true, drain: Duration::ZERO };
+    let serving = Serving {
+        listen,
+        http_threads: server::default_threads(),
+        cors_origins: Vec::new(),
+        with_worker: true,
+        drain: Duration::ZERO,
+    };
     let served = run::serve(app, serving, &mut stop, |address| announce(address, &dev)).await;
     world.stop(true).await;
     let stopped = tokio::task::spawn_blocking(move || postgres.stop()).await;

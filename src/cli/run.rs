@@ -56,6 +56,8 @@ pub fn settled(listen: SocketAddr) -> Result<SocketAddr, CliError> {
 pub struct Serving {
     /// Where.
     pub listen: SocketAddr,
+    /// On how many threads.
+    pub http_threads: usize,
     /// Which web origins may call.
     pub cors_origins: Vec<String>,
     /// Whether the periodic jobs run here too.
@@ -76,8 +78,8 @@ pub async fn serve(
     announce: impl FnOnce(SocketAddr),
 ) -> Result<(), CliError> {
     let listen = serving.listen;
-    let (server, address) =
-        server::start(app.clone(), listen, serving.cors_origins).map_err(|error| CliError::Listen(listen, error))?;
+    let (server, address) = server::start(app.clone(), listen, serving.http_threads, serving.cors_origins)
+        .map_err(|error| CliError::Listen(listen, error))?;
     let handle = server.handle();
     let mut running = tokio::spawn(server);
     let jobs_end = CancellationToken::new();

@@ -4,6 +4,7 @@ use crate::cli::CliError;
 use crate::cli::payments::PaymentArgs;
 use crate::cli::run::{self, Serving, Stop};
 use crate::clock::Clock;
+use crate::http::server;
 use crate::{config, startup, telemetry};
 use humantime::Duration;
 use std::net::SocketAddr;
@@ -23,6 +24,9 @@ pub struct Args {
     /// Connections to the database, at most (ICHIDO_DATABASE_POOL)
     #[arg(long, env = "ICHIDO_DATABASE_POOL", default_value_t = config::DEFAULT_POOL, value_parser = config::pool_size)]
     database_pool: usize,
+    /// Threads that serve requests [default: one for each core, 8 at most]
+    #[arg(long, env = "ICHIDO_HTTP_THREADS", default_value_t = server::default_threads(), value_parser = config::http_threads, hide_default_value = true)]
+    http_threads: usize,
     /// Web origins whose pages may call the API, separated by commas; none by default
     #[arg(long, env = "ICHIDO_CORS_ORIGINS", value_delimiter = ',', value_parser = config::origin)]
     cors_origins: Vec<String>,
@@ -45,6 +49,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     startup::verify_secrets(&app).await?;
     let serving = Serving {
         listen: args.listen,
+        http_threads: args.http_threads,
         cors_origins: args.cors_origins.into_iter().filter(|origin| !origin.is_empty()).collect(),
         with_worker: !args.no_worker,
         drain: args.drain.into(),

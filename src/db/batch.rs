@@ -19,9 +19,9 @@ pub const MAX_BATCH: usize = 128;
 /// Bytes in one statement, about: a few large requests do not make many small ones wait for long.
 const MAX_BATCH_BYTES: usize = 1024 * 1024;
 /// Requests that may wait; more are refused at once.
-const MAX_QUEUE: usize = 4_096;
+const MAX_QUEUE: usize = 8_192;
 /// Bytes that may wait, about; more are refused at once, so that the queue's memory is bounded whatever is in it.
-const MAX_QUEUE_BYTES: usize = 64 * 1024 * 1024;
+const MAX_QUEUE_BYTES: usize = 32 * 1024 * 1024;
 /// Longer than the session's `statement_timeout`, so that the server ends a statement before its answer is given up.
 const STATEMENT_TIME: Duration = Duration::from_millis(2_800);
 

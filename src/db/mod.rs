@@ -36,12 +36,13 @@ use crate::db::batch::Batcher;
 use crate::db::claim_batch::{Claims, Finds};
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
+use crate::db::pool::{Connecting, PoolSetupError};
 use crate::db::sql::Statement;
 use crate::db::tx::Tx;
 use crate::metrics::Metrics;
 use deadpool_postgres::{Object, Pool, Timeouts};
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -56,7 +57,8 @@ pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 #[derive(Clone)]
 pub struct Db {
     pool: Pool,
-    batch_pool: Pool,
+    connecting: Arc<Connecting>,
+    batch_pools: Arc<Mutex<Vec<Pool>>>,
     claims: Batcher<Claims>,
     finds: Batcher<Finds>,
     alone: Alone,
@@ -64,13 +66,37 @@ pub struct Db {
 }
 
 impl Db {
-    /// Over pools made by [`pool::build`] and [`pool::build_for_batches`]. Has to be called in a runtime.
+    /// Over a pool of at most `size` connections, and the few that carry batches. Connects when first asked. Has to be called
+    /// in a runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolSetupError`].
+    pub fn new(connecting: Connecting, size: usize, metrics: Arc<Metrics>) -> Result<Self, PoolSetupError> {
+        let (pool, batch_pool) = (connecting.pool(size)?, connecting.batch_pool()?);
+        let (claims, finds) = batchers(&batch_pool, &metrics);
+        let batch_pools = Arc::new(Mutex::new(vec![batch_pool]));
+        Ok(Self {
+            pool,
+            connecting: Arc::new(connecting),
+            batch_pools,
+            claims,
+            finds,
+            alone: Alone::beside(size),
+            metrics,
+        })
+    }
+
+    /// The same with batches of its own, whose tasks and connections live in the runtime that this is called in.
     #[must_use]
-    pub fn new(pool: Pool, batch_pool: Pool, metrics: Arc<Metrics>) -> Self {
-        let claims = Batcher::start(Claims { metrics: Arc::clone(&metrics) }, &batch_pool, pool::CLAIM_WRITERS);
-        let finds = Batcher::start(Finds { metrics: Arc::clone(&metrics) }, &batch_pool, pool::CLAIM_READERS);
-        let alone = Alone::beside(pool.status().max_size);
-        Self { pool, batch_pool, claims, finds, alone, metrics }
+    pub fn for_this_thread(&self) -> Self {
+        // It was made before in the same way; should it fail all the same, the batches are shared.
+        let Ok(batch_pool) = self.connecting.batch_pool() else {
+            return self.clone();
+        };
+        let (claims, finds) = batchers(&batch_pool, &self.metrics);
+        self.batch_pools.lock().unwrap_or_else(PoisonError::into_inner).push(batch_pool);
+        Self { claims, finds, ..self.clone() }
     }
 
     /// Runs one statement in its own transaction and returns its rows.
@@ -148,12 +174,19 @@ impl Db {
     /// Closes all connections; later calls fail with [`DbError::Unavailable`].
     pub fn close(&self) {
         self.pool.close();
-        self.batch_pool.close();
+        self.batch_pools.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Pool::close);
     }
 
     pub(crate) async fn connection(&self, deadline: Deadline) -> Result<Object, DbError> {
         connection(&self.pool, deadline).await
     }
+}
+
+/// Starts the tasks that carry claims and look-ups, over a pool of their own.
+fn batchers(pool: &Pool, metrics: &Arc<Metrics>) -> (Batcher<Claims>, Batcher<Finds>) {
+    let claims = Batcher::start(Claims { metrics: Arc::clone(metrics) }, pool, pool::CLAIM_WRITERS);
+    let finds = Batcher::start(Finds { metrics: Arc::clone(metrics) }, pool, pool::CLAIM_READERS);
+    (claims, finds)
 }
 
 /// A connection of a pool, free or new.

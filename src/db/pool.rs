@@ -11,10 +11,11 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 const SESSION: &str = include_str!("../../sql/session.sql");
 const BATCH_SESSION: &str = include_str!("../../sql/batch_session.sql");
 
-/// Batches of claims on their way at once: while one is being flushed, the next is on its way.
-pub const CLAIM_WRITERS: usize = 2;
-/// Batches of look-ups on their way at once.
-pub const CLAIM_READERS: usize = 2;
+/// Batches of claims that one thread has on their way at once. Measured: a second one makes the batches smaller, and every order
+/// a fifth dearer for PostgreSQL.
+pub const CLAIM_WRITERS: usize = 1;
+/// Batches of look-ups that one thread has on their way at once.
+pub const CLAIM_READERS: usize = 1;
 
 /// Why no pool could be made. Never holds the connection string.
 #[derive(Debug, Error)]
@@ -27,40 +28,56 @@ pub enum PoolSetupError {
     Pool,
 }
 
-/// A pool of at most `size` connections to `url`. Connects when first asked. TLS is used as `sslmode` in the URL says,
-/// with the system's certificate authorities.
-///
-/// # Errors
-///
-/// [`PoolSetupError`].
-pub fn build(url: &SecretString, size: usize) -> Result<Pool, PoolSetupError> {
-    build_with(url, size, SESSION)
+/// How to connect to a database. TLS is used as `sslmode` in the URL says, with the system's certificate authorities.
+pub struct Connecting {
+    config: Config,
+    tls: MakeRustlsConnect,
 }
 
-/// The few connections that carry batches, besides those of [`build`].
-///
-/// # Errors
-///
-/// [`PoolSetupError`].
-pub fn build_for_batches(url: &SecretString) -> Result<Pool, PoolSetupError> {
-    build_with(url, CLAIM_WRITERS + CLAIM_READERS, BATCH_SESSION)
-}
+impl Connecting {
+    /// As a URL says.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolSetupError::Url`].
+    pub fn to(url: &SecretString) -> Result<Self, PoolSetupError> {
+        Ok(Self { config: config(url)?, tls: tls() })
+    }
 
-fn build_with(url: &SecretString, size: usize, session: &'static str) -> Result<Pool, PoolSetupError> {
-    let manager = Manager::from_config(
-        config(url)?,
-        tls(),
-        // Fast: a connection known to be closed is replaced; a dead one that looks alive is found by its first statement.
-        ManagerConfig { recycling_method: RecyclingMethod::Fast },
-    );
-    Pool::builder(manager)
-        .max_size(size)
-        .runtime(Runtime::Tokio1)
-        .post_create(Hook::async_fn(move |client, _| {
-            Box::pin(async move { client.batch_execute(session).await.map_err(HookError::Backend) })
-        }))
-        .build()
-        .map_err(|_| PoolSetupError::Pool)
+    /// A pool of at most `size` connections. Connects when first asked.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolSetupError::Pool`].
+    pub fn pool(&self, size: usize) -> Result<Pool, PoolSetupError> {
+        self.pool_with(size, SESSION)
+    }
+
+    /// The few connections that carry the batches of one thread.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolSetupError::Pool`].
+    pub fn batch_pool(&self) -> Result<Pool, PoolSetupError> {
+        self.pool_with(CLAIM_WRITERS + CLAIM_READERS, BATCH_SESSION)
+    }
+
+    fn pool_with(&self, size: usize, session: &'static str) -> Result<Pool, PoolSetupError> {
+        let manager = Manager::from_config(
+            self.config.clone(),
+            self.tls.clone(),
+            // Fast: a connection known to be closed is replaced; a dead one that looks alive is found by its first statement.
+            ManagerConfig { recycling_method: RecyclingMethod::Fast },
+        );
+        Pool::builder(manager)
+            .max_size(size)
+            .runtime(Runtime::Tokio1)
+            .post_create(Hook::async_fn(move |client, _| {
+                Box::pin(async move { client.batch_execute(session).await.map_err(HookError::Backend) })
+            }))
+            .build()
+            .map_err(|_| PoolSetupError::Pool)
+    }
 }
 
 /// The connection's settings: those of the URL, with bounds on every wait the URL leaves open.

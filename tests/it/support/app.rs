@@ -114,7 +114,8 @@ impl TestApp {
     async fn start_as(url: SecretString, pool: usize, cors_origins: Vec<String>, settings: PaymentSettings) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let app = startup::app(&url, pool, Clock::System, settings).unwrap();
-        let (server, address) = http::server::start(app.clone(), "127.0.0.1:0".parse().unwrap(), cors_origins).unwrap();
+        let (server, address) =
+            http::server::start(app.clone(), "127.0.0.1:0".parse().unwrap(), 2, cors_origins).unwrap();
         let handle = server.handle();
         tokio::spawn(server);
         let org = make_org(&app, new_org()).await;
