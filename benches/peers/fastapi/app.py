@@ -14,8 +14,7 @@ from pydantic import ValidationError
 from new_order import MAX_AMOUNT, NewOrder
 from place import Outcome, place
 
-# Of each process. There is one for every request in flight that the bench's 32 connections make, give or take, and far
-# fewer than PostgreSQL allows.
+# Of each process: with two, more than one for each of 32 clients, and far fewer than PostgreSQL allows.
 POOL_SIZE = int(os.environ.get("POOL_SIZE", "20"))
 AUTHORIZATION = f"Bearer {os.environ['TOKEN']}".encode()
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
