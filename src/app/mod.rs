@@ -35,7 +35,9 @@ mod seen_keys;
 pub mod set_gateway;
 pub mod steps;
 pub mod sweep;
+mod together;
 
+use crate::app::charge::finish::Finishing;
 use crate::app::error::AppError;
 use crate::app::gateways::{Gateways, PaymentSettings};
 use crate::app::key_cache::KeyCache;
@@ -89,6 +91,8 @@ pub struct Parts {
     pub payments: PaymentSettings,
     /// The organisations' gateways.
     pub gateways: Arc<Gateways>,
+    /// First charges that succeeded and wait to be recorded.
+    finishing: Arc<Finishing>,
     /// Idempotency keys answered lately.
     seen: Arc<SeenKeys>,
     /// Room for applying what a delivery told, right behind it.
@@ -119,6 +123,7 @@ impl App {
             limits: Arc::default(),
             payments,
             gateways: Arc::default(),
+            finishing: Arc::default(),
             seen: Arc::default(),
             applying: Arc::new(Semaphore::new(inbox::APPLYING)),
             draining: Arc::default(),
@@ -131,7 +136,8 @@ impl App {
     /// question or answer has to wake another thread. Has to be called in that thread's runtime.
     #[must_use]
     pub fn for_this_thread(&self) -> Self {
-        Self(Arc::new(Parts { db: self.db.for_this_thread(), ..Parts::clone(self) }))
+        let db = self.db.for_this_thread();
+        Self(Arc::new(Parts { db, finishing: Arc::default(), ..Parts::clone(self) }))
     }
 
     /// Runs work that must finish even when nobody waits for it any more: a client that hangs up drops the future of its

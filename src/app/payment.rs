@@ -6,7 +6,7 @@ use crate::app::charge::{CHARGE_TIME, FirstCharge};
 use crate::app::command::Keyed;
 use crate::app::error::AppError;
 use crate::app::gateways::method_purpose;
-use crate::db::claims::NewCharge;
+use crate::db::charge_batch::NewCharge;
 use crate::db::deadline::Deadline;
 use crate::db::operations::OperationId;
 use crate::domain::ids::{OrderId, OrgId};
@@ -64,17 +64,17 @@ impl Payment {
     }
 
     /// What the one statement of an order with a payment writes.
-    pub fn claim<'a>(&'a self, app: &App, keyed: &'a Keyed, order: &'a Order) -> NewCharge<'a> {
+    pub fn claim(&self, app: &App, keyed: &Keyed, order: Order) -> NewCharge {
         NewCharge {
-            key: &keyed.command.key,
+            key: keyed.command.key.clone(),
             fingerprint: keyed.fingerprint,
             kept_for_seconds: keyed.command.org.keys_kept_for_seconds,
             order,
-            canonical_request: &keyed.canonical,
-            provider: &self.provider,
-            gateway_sha256: &self.gateway_sha256,
-            method_sealed: &self.method_sealed,
-            operation_key: &self.operation_key,
+            canonical_request: keyed.canonical.clone(),
+            provider: self.provider.clone(),
+            gateway_sha256: self.gateway_sha256.clone(),
+            method_sealed: self.method_sealed.clone(),
+            operation_key: self.operation_key.clone(),
             lease: (self.lease.token, app.payments.lease),
             time: CHARGE_TIME,
         }

@@ -66,14 +66,17 @@ async fn place_paid(
     payment: Payment,
     deadline: Deadline,
 ) -> Result<Answer, AppError> {
-    let claiming = claiming(app, keyed, &order, Some(payment.lease.token), deadline);
-    let new = payment.claim(app, keyed, &order);
-    let expires_at = match claiming.run(async || app.db.claim_with_charge(&new, deadline).await.map(tried)).await? {
+    // Shared with the batch that it goes into.
+    let new = Arc::new(payment.claim(app, keyed, order));
+    let order = &new.order;
+    let claiming = claiming(app, keyed, order, Some(payment.lease.token), deadline);
+    let claimed = claiming.run(async || app.db.claim_with_charge(Arc::clone(&new), deadline).await.map(tried)).await?;
+    let expires_at = match claimed {
         Claimed::Won(won) => won.expires_at,
         Claimed::Own(found) => found.expires_at,
         Claimed::Answered(answer) => return Ok(answer),
     };
-    let charge = payment.into_charge(keyed, (order.order_id, 1), order.amount, order.request.currency);
+    let charge = payment.into_charge(keyed, (order.order_id, 1), order.amount, order.request.currency.clone());
     charged(app, keyed, charge, expires_at).await
 }
 

@@ -10,6 +10,7 @@ use crate::domain::claim::FoundClaim;
 use crate::domain::fingerprint;
 use crate::domain::ids::OrgId;
 use crate::domain::key::IdempotencyKey;
+use crate::domain::order::Order;
 use crate::domain::reply::ReplyHeaders;
 use crate::metrics::Metrics;
 use deadpool_postgres::Object;
@@ -46,7 +47,7 @@ impl Batched for Claims {
                 let rows = timed(&self.metrics, &sql::CLAIM_WITH_ORDER, client, &claim_params(claim).refs()).await?;
                 return Ok(vec![Some(rows.first().map(won).transpose()?.map(|(_, won)| won))]);
             }
-            let together = fitting(claims);
+            let together = fitting(claims, |claim| (&claim.order, &claim.key));
             let rows = claim_all(&self.metrics, client, &together).await?;
             let won: HashMap<_, _> = rows.iter().map(won).collect::<Result<_, _>>()?;
             let asked: HashSet<_> = together.iter().map(|claim| claim.order.order_id.0).collect();
@@ -61,17 +62,22 @@ impl Batched for Claims {
 
 /// The claims that can be made together, sorted by key. Of two with one order reference only the first: the second would
 /// undo the whole batch. Two with one key are no trouble: the second finds it taken.
-fn fitting(claims: &[Arc<NewClaim>]) -> Vec<&NewClaim> {
+pub(super) fn fitting<T>(claims: &[Arc<T>], of: impl Fn(&T) -> (&Order, &IdempotencyKey)) -> Vec<&T> {
     let mut references = HashSet::new();
     let mut fitting: Vec<_> = claims
         .iter()
         .map(Arc::as_ref)
         .filter(|claim| {
-            let reference = claim.order.request.order_reference.as_deref();
-            reference.is_none_or(|reference| references.insert((claim.order.org_id, reference)))
+            let (order, _) = of(claim);
+            let reference = order.request.order_reference.as_deref();
+            reference.is_none_or(|reference| references.insert((order.org_id, reference)))
         })
         .collect();
-    fitting.sort_unstable_by(|a, b| (a.order.org_id, a.key.as_str()).cmp(&(b.order.org_id, b.key.as_str())));
+    let place = |claim| {
+        let (order, key) = of(claim);
+        (order.org_id, key.as_str())
+    };
+    fitting.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
     fitting
 }
 
@@ -144,7 +150,7 @@ impl Batched for Finds {
     }
 }
 
-async fn timed(
+pub(super) async fn timed(
     metrics: &Metrics,
     statement: &'static Statement,
     client: &Object,

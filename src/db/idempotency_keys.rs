@@ -52,7 +52,7 @@ impl Db {
         let claim = if self.alone.is_busy(claim.order.org_id, &claim.key) {
             claim
         } else {
-            match self.claims.ask(claim, deadline).await? {
+            match self.batches.claims.ask(claim, deadline).await? {
                 Asked::Answered(won) => return Ok(won),
                 Asked::Alone(claim) => claim,
             }
@@ -77,7 +77,7 @@ impl Db {
         key: &IdempotencyKey,
         deadline: Deadline,
     ) -> Result<Option<FoundClaim>, DbError> {
-        let (org_id, key) = match self.finds.ask((org_id, key.clone()), deadline).await? {
+        let (org_id, key) = match self.batches.finds.ask((org_id, key.clone()), deadline).await? {
             Asked::Answered(found) => return Ok(found),
             Asked::Alone(question) => question,
         };

@@ -6,11 +6,13 @@ mod alone;
 pub mod api_keys;
 pub mod batch;
 pub mod cases;
+pub mod charge_batch;
 mod claim_batch;
 pub mod claims;
 pub mod deadline;
 pub mod due;
 pub mod error;
+pub mod first_charges;
 pub mod first_sendings;
 pub mod gateways;
 pub mod idempotency_keys;
@@ -33,9 +35,11 @@ pub mod tx;
 
 use crate::db::alone::Alone;
 use crate::db::batch::Batcher;
+use crate::db::charge_batch::ChargeClaims;
 use crate::db::claim_batch::{Claims, Finds};
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
+use crate::db::gateways::GatewayFinds;
 use crate::db::pool::{Connecting, PoolSetupError};
 use crate::db::sql::Statement;
 use crate::db::tx::Tx;
@@ -59,8 +63,7 @@ pub struct Db {
     pool: Pool,
     connecting: Arc<Connecting>,
     batch_pools: Arc<Mutex<Vec<Pool>>>,
-    claims: Batcher<Claims>,
-    finds: Batcher<Finds>,
+    batches: Batches,
     alone: Alone,
     metrics: Arc<Metrics>,
 }
@@ -74,17 +77,9 @@ impl Db {
     /// [`PoolSetupError`].
     pub fn new(connecting: Connecting, size: usize, metrics: Arc<Metrics>) -> Result<Self, PoolSetupError> {
         let (pool, batch_pool) = (connecting.pool(size)?, connecting.batch_pool()?);
-        let (claims, finds) = batchers(&batch_pool, &metrics);
+        let batches = Batches::start(&batch_pool, &metrics);
         let batch_pools = Arc::new(Mutex::new(vec![batch_pool]));
-        Ok(Self {
-            pool,
-            connecting: Arc::new(connecting),
-            batch_pools,
-            claims,
-            finds,
-            alone: Alone::beside(size),
-            metrics,
-        })
+        Ok(Self { pool, connecting: Arc::new(connecting), batch_pools, batches, alone: Alone::beside(size), metrics })
     }
 
     /// The same with batches of its own, whose tasks and connections live in the runtime that this is called in.
@@ -94,9 +89,9 @@ impl Db {
         let Ok(batch_pool) = self.connecting.batch_pool() else {
             return self.clone();
         };
-        let (claims, finds) = batchers(&batch_pool, &self.metrics);
+        let batches = Batches::start(&batch_pool, &self.metrics);
         self.batch_pools.lock().unwrap_or_else(PoisonError::into_inner).push(batch_pool);
-        Self { claims, finds, ..self.clone() }
+        Self { batches, ..self.clone() }
     }
 
     /// Runs one statement in its own transaction and returns its rows.
@@ -182,11 +177,26 @@ impl Db {
     }
 }
 
-/// Starts the tasks that carry claims and look-ups, over a pool of their own.
-fn batchers(pool: &Pool, metrics: &Arc<Metrics>) -> (Batcher<Claims>, Batcher<Finds>) {
-    let claims = Batcher::start(Claims { metrics: Arc::clone(metrics) }, pool, pool::CLAIM_WRITERS);
-    let finds = Batcher::start(Finds { metrics: Arc::clone(metrics) }, pool, pool::CLAIM_READERS);
-    (claims, finds)
+/// What is asked together with whoever else asks.
+#[derive(Clone)]
+struct Batches {
+    claims: Batcher<Claims>,
+    charges: Batcher<ChargeClaims>,
+    finds: Batcher<Finds>,
+    gateways: Batcher<GatewayFinds>,
+}
+
+impl Batches {
+    /// Starts the tasks that carry them, over a pool of their own.
+    fn start(pool: &Pool, metrics: &Arc<Metrics>) -> Self {
+        let metrics = || Arc::clone(metrics);
+        Self {
+            claims: Batcher::start(Claims { metrics: metrics() }, pool),
+            charges: Batcher::start(ChargeClaims { metrics: metrics() }, pool),
+            finds: Batcher::start(Finds { metrics: metrics() }, pool),
+            gateways: Batcher::start(GatewayFinds { metrics: metrics() }, pool),
+        }
+    }
 }
 
 /// A connection of a pool, free or new.

@@ -11,11 +11,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 const SESSION: &str = include_str!("../../sql/session.sql");
 const BATCH_SESSION: &str = include_str!("../../sql/batch_session.sql");
 
-/// Batches of claims that one thread has on their way at once. Measured: a second one makes the batches smaller, and every order
-/// a fifth dearer for PostgreSQL.
-pub const CLAIM_WRITERS: usize = 1;
-/// Batches of look-ups that one thread has on their way at once.
-pub const CLAIM_READERS: usize = 1;
+/// Connections that carry the batches of one thread: for claims, for claims with a payment, and for look-ups of either kind.
+pub const FOR_BATCHES: usize = 3;
 
 /// Why no pool could be made. Never holds the connection string.
 #[derive(Debug, Error)]
@@ -59,7 +56,7 @@ impl Connecting {
     ///
     /// [`PoolSetupError::Pool`].
     pub fn batch_pool(&self) -> Result<Pool, PoolSetupError> {
-        self.pool_with(CLAIM_WRITERS + CLAIM_READERS, BATCH_SESSION)
+        self.pool_with(FOR_BATCHES, BATCH_SESSION)
     }
 
     fn pool_with(&self, size: usize, session: &'static str) -> Result<Pool, PoolSetupError> {

@@ -6,4 +6,5 @@ mod deciding;
 mod flow;
 mod late;
 mod races;
+mod together;
 pub mod unknown;

@@ -3,6 +3,7 @@
 //! Whoever calls the gateway holds the charge's lease, which was committed before. Whatever dies in between leaves a row
 //! with an expired lease, and [`recover`] goes on from there: it asks first.
 
+pub mod finish;
 pub mod lease;
 mod opened;
 pub mod recover;
@@ -14,7 +15,9 @@ use crate::app::charge::lease::Lease;
 use crate::app::charge::send::{Call, TOO_LATE, send};
 use crate::app::charge::settle::{Finding, Settled, settle_charge};
 use crate::app::error::AppError;
+use crate::db::first_charges::FirstPaid;
 use crate::db::operations::OperationId;
+use crate::domain::payment::ChargeFact;
 use crate::gateway::Gateway;
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -44,7 +47,8 @@ pub struct FirstCharge {
     pub request_id: Uuid,
 }
 
-/// Sends a charge for the first time and records what came of it.
+/// Sends a charge for the first time and records what came of it: an order's first success together with others, anything else
+/// alone.
 ///
 /// # Errors
 ///
@@ -63,6 +67,13 @@ pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppErr
     } else {
         TOO_LATE
     };
+    if let (ChargeFact::Succeeded { reference: Some(reference) }, Some(1)) = (&heard.fact, charge.id.attempt()) {
+        let id = &charge.id;
+        let paid = FirstPaid { order_id: id.order_id, token: charge.lease.token, reference: reference.clone() };
+        if let Some(reply) = app.finishing.finish(app, id.org_id, paid).await {
+            return Ok(Settled { reply });
+        }
+    }
     let finding = Finding {
         id: charge.id,
         token: Some(charge.lease.token),

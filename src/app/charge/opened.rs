@@ -58,22 +58,62 @@ pub(super) struct Moved<'a> {
 /// The entry of a finding in the order's story: what was asked under which key, what was answered, and the states before
 /// and after.
 pub(super) fn journal_entry(finding: &Finding, moved: &Moved<'_>) -> (&'static str, Value) {
-    let ((from, to), (payment, payment_to), (order_from, order_to)) = (moved.operation, moved.payment, moved.order);
-    let code = if let ChargeFact::Declined { code, .. } = &finding.heard.fact { Some(code) } else { None };
-    let details = json!({
-        "kind": finding.id.kind,
-        "fact": finding.id.fact,
-        "attempt": from.facts.attempts,
-        "operation_key": from.operation_key,
-        "amount": payment.amount,
-        "currency": payment.currency,
-        "outcome": finding.heard.outcome,
-        "code": code,
-        "gateway_reference": finding.heard.fact.reference(),
-        "from": from.facts.state.as_str(),
-        "to": to.as_str(),
-        "payment": { "attempt": payment.attempt, "from": payment.state.as_str(), "to": payment_to.as_str() },
-        "order": { "from": order_from.as_str(), "to": order_to.as_str() },
+    let ((from, to), (payment, payment_to)) = (moved.operation, moved.payment);
+    let code = if let ChargeFact::Declined { code, .. } = &finding.heard.fact { Some(code.as_str()) } else { None };
+    let details = told_as_details(&Told {
+        kind: &finding.id.kind,
+        fact: &finding.id.fact,
+        attempt: from.facts.attempts,
+        operation_key: &from.operation_key,
+        amount: payment.amount,
+        currency: &payment.currency,
+        outcome: finding.heard.outcome,
+        code,
+        reference: finding.heard.fact.reference(),
+        operation: (from.facts.state, to),
+        payment: (payment.attempt, payment.state, payment_to),
+        order: moved.order,
     });
     (if finding.asked { "operation_asked" } else { "operation_attempted" }, details)
+}
+
+/// What an entry of an order's story tells of a call about a charge.
+pub(super) struct Told<'a> {
+    pub kind: &'a str,
+    pub fact: &'a str,
+    /// How often the charge was taken up.
+    pub attempt: u32,
+    pub operation_key: &'a str,
+    pub amount: i64,
+    pub currency: &'a str,
+    pub outcome: &'a str,
+    pub code: Option<&'a str>,
+    pub reference: Option<&'a str>,
+    /// Before and after.
+    pub operation: (OperationState, OperationState),
+    /// The attempt, before and after.
+    pub payment: (i32, PaymentState, PaymentState),
+    /// Before and after.
+    pub order: (OrderStatus, OrderStatus),
+}
+
+/// The entry's details.
+pub(super) fn told_as_details(told: &Told<'_>) -> Value {
+    let ((from, to), (attempt, payment_from, payment_to)) = (told.operation, told.payment);
+    let (order_from, order_to) = told.order;
+    json!({
+        "kind": told.kind,
+        "fact": told.fact,
+        "attempt": told.attempt,
+        "operation_key": told.operation_key,
+        "amount": told.amount,
+        "currency": told.currency,
+        "outcome": told.outcome,
+        "code": told.code,
+        "gateway_reference": told.reference,
+        "from": from.as_str(),
+        "to": to.as_str(),
+        "payment": { "attempt": attempt, "from": payment_from.as_str(), "to": payment_to.as_str() },
+        "order": { "from": order_from.as_str(), "to": order_to.as_str() },
+    })
 }

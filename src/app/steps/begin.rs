@@ -1,7 +1,8 @@
 //! Asks for an order's steps, and ends those that nobody wants any more.
 
 use crate::db::error::DbError;
-use crate::db::operations::{NewOperation, OperationId};
+use crate::db::first_charges::NewStep;
+use crate::db::operations::OperationId;
 use crate::db::step_policies::PlannedStep;
 use crate::db::tx::Tx;
 use crate::domain::case::NewCase;
@@ -15,20 +16,17 @@ use uuid::Uuid;
 /// is asked for.
 pub(in crate::app) async fn begin_steps(tx: &Tx, org_id: OrgId, order_id: OrderId) -> Result<(), DbError> {
     let planned = tx.step_policies(org_id).await?;
+    let steps: Vec<_> = steps_of(order_id, &planned).collect();
+    tx.add_steps(org_id, &steps).await
+}
+
+/// The steps of one order by its organisation's policies.
+pub(in crate::app) fn steps_of(order_id: OrderId, planned: &[PlannedStep]) -> impl Iterator<Item = NewStep> {
     let kinds: Vec<_> = planned.iter().map(|step| step.kind).collect();
-    for (PlannedStep { kind, time, .. }, (_, state)) in planned.into_iter().zip(step::begin(&kinds)) {
+    planned.iter().zip(step::begin(&kinds)).map(move |(PlannedStep { kind, time, .. }, (_, state))| {
         let operation_key = format!("ichido-{}", Uuid::now_v7());
-        let new = NewOperation {
-            state,
-            operation_key: &operation_key,
-            idempotency_key: None,
-            amount: None,
-            time,
-            lease: None,
-        };
-        tx.add_operation(&OperationId::step(org_id, order_id, kind), &new).await?;
-    }
-    Ok(())
+        NewStep { order_id, kind: *kind, state, operation_key, time: *time }
+    })
 }
 
 /// Ends the steps of an order that is cancelled: those that nobody has begun. What is done already is for whoever corrects it.

@@ -1,10 +1,10 @@
 //! Records steps that were done at their first sending, all that wait at a moment in one transaction.
 //!
-//! There is no artificial wait: whoever comes first writes for all who are there by then. What does not fit (an order that
-//! somebody has locked or cancelled, a lease that is somebody else's by now, a transaction that failed) is recorded alone by
-//! whoever asked, so that one step's trouble is never its neighbours'.
+//! What does not fit (an order that somebody has locked or cancelled, a lease that is somebody else's by now, a transaction that
+//! failed) is recorded alone by whoever asked, so that one step's trouble is never its neighbours'.
 
 use crate::app::App;
+use crate::app::together::Together;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::first_sendings::FirstDone;
@@ -16,47 +16,31 @@ use crate::domain::order::OrderStatus;
 use crate::domain::step::{self, StepKind};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
-use tokio::sync::oneshot;
 
 /// One organisation's steps that wait to be recorded as done.
 #[derive(Default)]
-pub struct Finisher {
-    waiting: Mutex<Vec<(FirstDone, oneshot::Sender<bool>)>>,
-    /// Held by whoever writes for all.
-    writing: tokio::sync::Mutex<()>,
-}
+pub struct Finisher(Together<FirstDone, bool>);
 
 impl Finisher {
     /// Records a step as done together with whoever else asks now; `false`: it is to be recorded alone.
     pub async fn finish(&self, app: &App, org_id: OrgId, done: FirstDone) -> bool {
-        let (tell, told) = oneshot::channel();
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push((done, tell));
-        {
-            let _turn = self.writing.lock().await;
-            let batch = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-            if !batch.is_empty() {
-                write(app, org_id, batch).await;
-            }
-        }
-        told.await.unwrap_or(false)
+        self.0.ask(done, |all| write(app, org_id, all)).await.unwrap_or(false)
     }
 }
 
-async fn write(app: &App, org_id: OrgId, batch: Vec<(FirstDone, oneshot::Sender<bool>)>) {
-    let (done, tell): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+async fn write(app: &App, org_id: OrgId, done: Vec<FirstDone>) -> Vec<bool> {
     let recorded = try_write(app, org_id, &done).await.unwrap_or_else(|error| {
         tracing::warn!(%error, org_id = org_id.0, steps = done.len(), "steps that are done are recorded one by one");
         HashSet::new()
     });
-    for (each, tell) in done.iter().zip(tell) {
-        let finished = recorded.contains(&(each.order_id, each.kind));
-        if finished {
+    let is_recorded = |each: &FirstDone| {
+        let is_recorded = recorded.contains(&(each.order_id, each.kind));
+        if is_recorded {
             app.metrics.effect(each.kind.as_str(), "done");
         }
-        // Whoever asked waits for this; a process that is ending may not.
-        let _ = tell.send(finished);
-    }
+        is_recorded
+    };
+    done.iter().map(is_recorded).collect()
 }
 
 async fn try_write(app: &App, org_id: OrgId, done: &[FirstDone]) -> Result<HashSet<(OrderId, StepKind)>, DbError> {

@@ -12,5 +12,5 @@ mod record;
 pub mod run;
 pub mod set_policy;
 
-pub(in crate::app) use begin::{begin_steps, stop_steps};
+pub(in crate::app) use begin::{begin_steps, steps_of, stop_steps};
 pub(in crate::app) use record::step_done;

@@ -8,6 +8,7 @@ async fn work_that_is_due_is_found_among_what_is_settled() {
     let client = filled().await;
     client.batch_execute(FILL_PAYMENTS).await.unwrap();
     let order_id = "'00000000-0000-0000-0000-000000000008'";
+    let finish = format!("1, ARRAY[{order_id}]::uuid[], ARRAY[{order_id}]::uuid[], ARRAY['pi_none']");
     let cases = [
         // Orders 1,000, 2,000 … are due, all of them of organisation 1.
         (&sql::OPERATION_ORGS_WITH_DUE, String::new(), 3.0),
@@ -15,6 +16,9 @@ async fn work_that_is_due_is_found_among_what_is_settled() {
         (&sql::ORDER_LOCK, format!("1, {order_id}"), 1.0),
         (&sql::ORDER_LOCK_FREE, format!("1, ARRAY[{order_id}]::uuid[]"), 1.0),
         (&sql::OPERATION_STEPS, format!("1, ARRAY[{order_id}]::uuid[]"), 2.0),
+        (&sql::ORDER_GET_MANY, format!("1, ARRAY[{order_id}]::uuid[]"), 1.0),
+        // Found, joined again to be changed, and looked at for other attempts and for the payment elsewhere.
+        (&sql::OPERATION_FINISH_FIRST_CHARGES, finish, 6.0),
         (&sql::PAYMENT_LOCK, format!("1, {order_id}, 1"), 1.0),
         (&sql::PAYMENT_HAS_REFERENCE, format!("1, {order_id}, 1, 'pi_none'"), 1.0),
         (&sql::PAYMENT_NEWEST, format!("1, {order_id}"), 1.0),

@@ -1,0 +1,51 @@
+-- Ends first charges that the gateway answered with success, with their attempts, under the locks of their orders. Only those
+-- to which nothing else has happened: state and token are compared, and an order with another attempt, an open case or a payment
+-- that is known elsewhere is left to be settled alone. Only what is returned was recorded.
+--
+-- $1 org_id, $2 order_ids, $3 the tokens of their leases, $4 the gateway's names for the payments
+WITH untouched AS MATERIALIZED (
+    SELECT paid.order_id, paid.token, paid.reference, payments.provider, payments.amount, payments.currency
+    FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS paid (order_id, token, reference)
+    JOIN payments ON payments.org_id = $1
+        AND payments.order_id = paid.order_id
+        AND payments.attempt = 1
+        AND payments.state = 'processing'
+        AND payments.gateway_reference IS NULL
+), paid AS MATERIALIZED (
+    SELECT order_id, token, reference, amount, currency
+    FROM untouched
+    WHERE NOT EXISTS (
+            SELECT FROM payments
+            WHERE payments.org_id = $1 AND payments.order_id = untouched.order_id AND payments.attempt <> 1
+        )
+        AND NOT EXISTS (
+            SELECT FROM payments
+            WHERE payments.org_id = $1
+                AND payments.provider = untouched.provider
+                AND payments.gateway_reference = untouched.reference
+        )
+        AND NOT EXISTS (
+            SELECT FROM reconciliation_cases
+            WHERE reconciliation_cases.org_id = $1
+                AND reconciliation_cases.order_id = untouched.order_id
+                AND reconciliation_cases.state = 'open'
+        )
+), ended AS (
+    UPDATE operations
+    SET state = 'done', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
+        external_reference = paid.reference, last_outcome = 'succeeded', updated_at = now()
+    FROM paid
+    WHERE operations.org_id = $1 AND operations.order_id = paid.order_id AND operations.kind = 'charge'
+        AND operations.fact = '1' AND operations.state = 'leased' AND operations.lease_token = paid.token
+        AND operations.attempts = 1 AND operations.questions = 0
+    RETURNING operations.order_id, operations.operation_key, operations.idempotency_key
+), settled AS (
+    UPDATE payments
+    SET state = 'succeeded', gateway_reference = paid.reference, method_sealed = NULL, updated_at = now()
+    FROM paid, ended
+    WHERE payments.org_id = $1 AND payments.order_id = paid.order_id AND payments.attempt = 1
+        AND ended.order_id = paid.order_id
+)
+SELECT ended.order_id, ended.operation_key, ended.idempotency_key, paid.amount, paid.currency, paid.reference
+FROM ended
+JOIN paid USING (order_id)
