@@ -1,0 +1,111 @@
+//! What a run costs, seen from outside: CPU time, memory, write-ahead log.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+use tokio_postgres::Client;
+
+use crate::Failure;
+use crate::process;
+use crate::work::{Memory, Sample};
+
+/// How often memory is looked at during a run.
+const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Where the write-ahead log ends, in bytes. A double holds whole numbers up to 9 PB.
+const WAL_END: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8";
+
+/// Whom to look at.
+pub struct Meter<'a> {
+    /// For questions to PostgreSQL, before and after.
+    pub client: &'a Client,
+    /// PostgreSQL's first process.
+    pub postmaster: u32,
+    /// Processors.
+    pub cores: usize,
+    /// The processes of the service; none when it has no part.
+    pub server: Vec<u32>,
+    /// Other processes that belong to the bench.
+    pub besides: Vec<u32>,
+}
+
+/// What a run gave, seen from inside.
+pub struct Outcome {
+    /// Its figures.
+    pub sample: Sample,
+    /// How many requests or transactions there were.
+    pub requests: u64,
+    /// How many orders they made; 0 where that is not told.
+    pub orders: u64,
+}
+
+/// What was used at one moment since the beginning of time.
+struct Used {
+    at: Instant,
+    server: Option<Duration>,
+    postgres: Option<Duration>,
+    others: Option<Duration>,
+    wal: f64,
+}
+
+impl Meter<'_> {
+    /// Runs something, and adds what it cost to its figures.
+    pub async fn watch(&self, run: impl Future<Output = Result<Outcome, Failure>>) -> Result<Sample, Failure> {
+        let before = self.used().await?;
+        let mut memory = None;
+        tokio::pin!(run);
+        let Outcome { mut sample, requests, orders } = loop {
+            tokio::select! {
+                result = &mut run => break result?,
+                () = sleep(MEMORY_INTERVAL) => memory = greatest(memory, self.memory()),
+            }
+        };
+        memory = greatest(memory, self.memory());
+        let after = self.used().await?;
+        let requests = count(requests);
+        let orders = if orders == 0 { requests } else { count(orders) };
+        sample.memory = memory;
+        sample.server_cpu_us = each(before.server, after.server, requests);
+        sample.postgres_cpu_us = each(before.postgres, after.postgres, requests);
+        sample.wal_bytes = (orders > 0.0).then(|| (after.wal - before.wal) / orders);
+        let all = (after.at - before.at).as_secs_f64() * count(self.cores as u64);
+        let others = after.others.zip(before.others).map(|(after, before)| after.saturating_sub(before));
+        sample.others = others.map(|used| used.as_secs_f64() / all);
+        Ok(sample)
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        if self.server.is_empty() { None } else { process::memory(&self.server) }
+    }
+
+    async fn used(&self) -> Result<Used, Failure> {
+        let wal = self.client.query_one(WAL_END, &[]).await?.try_get(0)?;
+        let server = if self.server.is_empty() { None } else { process::cpu(&self.server) };
+        let postgres = process::cpu_with_children(self.postmaster);
+        Ok(Used { at: Instant::now(), server, postgres, others: self.others(postgres), wal })
+    }
+
+    /// CPU time of everything that does not belong to the bench; pgbench is a child of this process.
+    fn others(&self, postgres: Option<Duration>) -> Option<Duration> {
+        let ours = process::cpu_of_waiter(std::process::id())? + process::cpu(&self.server)?;
+        process::cpu_of_all()?.checked_sub(ours + process::cpu(&self.besides)? + postgres?)
+    }
+}
+
+/// The greater of both figures.
+fn greatest(seen: Option<Memory>, now: Option<Memory>) -> Option<Memory> {
+    match (seen, now) {
+        (Some(seen), Some(now)) => Some(seen.greatest(now)),
+        (seen, now) => now.or(seen),
+    }
+}
+
+/// Microseconds for each request.
+fn each(before: Option<Duration>, after: Option<Duration>, requests: f64) -> Option<f64> {
+    let used = after?.saturating_sub(before?);
+    (requests > 0.0).then(|| used.as_secs_f64() * 1e6 / requests)
+}
+
+fn count(number: u64) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}
