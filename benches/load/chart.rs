@@ -96,7 +96,7 @@ impl Panel {
         }
         let most = self.series.iter().flat_map(|series| &series.values).flatten().copied().fold(1.0, f64::max);
         let bottom = top + PANEL - 40.0;
-        self.grid(svg, bottom, most);
+        grid(svg, bottom, most);
         let group = (WIDTH - LEFT - 24.0) / count(self.connections.len());
         let bar = (group * 0.84 / count(self.series.len())).min(70.0);
         for (index, connections) in self.connections.iter().enumerate() {
@@ -116,21 +116,21 @@ impl Panel {
             }
         }
     }
+}
 
-    /// Lines to read the height by.
-    fn grid(&self, svg: &mut String, bottom: f64, most: f64) {
-        let step = step(most);
-        let mut value = 0.0;
-        while value <= most {
-            let y = bottom - value / most * PLOT;
-            let _ = writeln!(
-                svg,
-                "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{}\" y2=\"{y:.1}\" stroke=\"{FAINT}\"/>",
-                WIDTH - 24.0
-            );
-            text(svg, (LEFT - 8.0, y + 4.0), "font-size=\"11\" text-anchor=\"end\"", &short(value));
-            value += step;
-        }
+/// Lines to read the height by.
+fn grid(svg: &mut String, bottom: f64, most: f64) {
+    let step = step(most);
+    let mut value = 0.0;
+    while value <= most {
+        let y = bottom - value / most * PLOT;
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{}\" y2=\"{y:.1}\" stroke=\"{FAINT}\"/>",
+            WIDTH - 24.0
+        );
+        text(svg, (LEFT - 8.0, y + 4.0), "font-size=\"11\" text-anchor=\"end\"", &short(value));
+        value += step;
     }
 }
 

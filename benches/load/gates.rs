@@ -9,9 +9,12 @@ use crate::work::{CROWD, PACED_CONNECTIONS, Work};
 /// What runs taken in turn may differ by without meaning anything.
 const TOLERANCE: f64 = 0.2;
 
-/// Ratios: what is compared, with how many connections, the gate, the goal. At 32 connections pgbench has the machine for
+/// What is compared, with how many connections, what holds, what is aimed at.
+type RatioGate = ((Work, Work), usize, f64, Option<f64>);
+
+/// At 32 connections pgbench has the machine for
 /// itself; from 128 on, what many requests share decides.
-const RATIOS: [((Work, Work), usize, f64, Option<f64>); 6] = [
+const RATIOS: [RatioGate; 6] = [
     ((Work::New, Work::PgbenchSingle), 32, 0.65, None),
     ((Work::New, Work::PgbenchSingle), 128, 2.0, Some(3.0)),
     ((Work::New, Work::PgbenchSingle), 512, 2.4, Some(3.5)),
@@ -36,7 +39,7 @@ pub struct Gate {
     /// Which side passes.
     pub side: Side,
     /// What holds.
-    pub gate: f64,
+    pub limit: f64,
     /// What is aimed at.
     pub goal: Option<f64>,
     /// `None` when it was not measured.
@@ -49,24 +52,24 @@ pub struct Gate {
 
 impl Gate {
     /// A ratio that is to be as great as possible.
-    pub fn ratio(name: String, gate: f64, goal: Option<f64>, found: Option<f64>) -> Self {
-        Self { name, side: Side::AtLeast, gate, goal, found, unit: "", digits: 2 }
+    pub fn ratio(name: String, limit: f64, goal: Option<f64>, found: Option<f64>) -> Self {
+        Self { name, side: Side::AtLeast, limit, goal, found, unit: "", digits: 2 }
     }
 
-    fn at_most(name: String, (gate, goal): (f64, Option<f64>), unit: &'static str, found: Option<f64>) -> Self {
-        Self { name, side: Side::AtMost, gate, goal, found, unit, digits: 1 }
+    fn at_most(name: String, (limit, goal): (f64, Option<f64>), unit: &'static str, found: Option<f64>) -> Self {
+        Self { name, side: Side::AtMost, limit, goal, found, unit, digits: 1 }
     }
 
     /// `pass`, `near` (short of it by no more than the tolerance), `short` or `not measured`.
     pub fn verdict(&self) -> &'static str {
         let reaches = |value: f64, asked: f64| if self.side == Side::AtLeast { value >= asked } else { value <= asked };
         let tolerated = match self.side {
-            Side::AtLeast => self.gate * (1.0 - TOLERANCE),
-            Side::AtMost => self.gate * (1.0 + TOLERANCE),
+            Side::AtLeast => self.limit * (1.0 - TOLERANCE),
+            Side::AtMost => self.limit * (1.0 + TOLERANCE),
         };
         match self.found {
             None => "not measured",
-            Some(found) if reaches(found, self.gate) => "pass",
+            Some(found) if reaches(found, self.limit) => "pass",
             Some(found) if reaches(found, tolerated) => "near",
             Some(_) => "short",
         }
@@ -77,14 +80,14 @@ impl Gate {
         let side = if self.side == Side::AtLeast { "at least" } else { "at most" };
         let found = self.found.map_or_else(|| "-".to_owned(), |found| format!("{found:.*}", self.digits));
         let goal = self.goal.map_or_else(|| "-".to_owned(), |goal| goal.to_string());
-        format!("{:<13}{:<62}{found:>9}  {side:<8}{:>7}{goal:>7}  {}", self.verdict(), self.name, self.gate, self.unit)
+        format!("{:<13}{:<62}{found:>9}  {side:<8}{:>7}{goal:>7}  {}", self.verdict(), self.name, self.limit, self.unit)
     }
 
     /// The same for programs.
     pub fn json(&self) -> Value {
         let side = if self.side == Side::AtLeast { "at_least" } else { "at_most" };
         json!({
-            "name": self.name, "side": side, "gate": self.gate, "goal": self.goal, "found": self.found,
+            "name": self.name, "side": side, "gate": self.limit, "goal": self.goal, "found": self.found,
             "unit": self.unit, "verdict": self.verdict(),
         })
     }

@@ -106,7 +106,9 @@ struct Race(Vec<u32>);
 impl Race {
     fn add(&mut self, sent: u32, made: &[u32]) {
         self.0.resize(self.0.len().max(sent as usize), 0);
-        made.iter().for_each(|&index| self.0[index as usize] += 1);
+        for &index in made {
+            self.0[index as usize] += 1;
+        }
     }
 
     /// Each key must have made exactly one order.

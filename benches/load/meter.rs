@@ -1,5 +1,6 @@
 //! What a run costs, seen from outside: CPU time, memory, write-ahead log.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
@@ -34,9 +35,9 @@ pub struct Outcome {
     /// Its figures.
     pub sample: Sample,
     /// How many requests or transactions there were.
-    pub requests: u64,
+    pub requests: f64,
     /// How many orders they made; 0 where that is not told.
-    pub orders: u64,
+    pub orders: f64,
 }
 
 /// What was used at one moment since the beginning of time.
@@ -51,7 +52,16 @@ struct Used {
 impl Meter<'_> {
     /// Runs something, and adds what it cost to its figures.
     pub async fn watch(&self, run: impl Future<Output = Result<Outcome, Failure>>) -> Result<Sample, Failure> {
-        let before = self.used().await?;
+        self.watch_warm(run, &Cell::new(false)).await
+    }
+
+    /// The same for what warms up first: counts from the moment at which `warm` is set.
+    pub async fn watch_warm(
+        &self,
+        run: impl Future<Output = Result<Outcome, Failure>>,
+        warm: &Cell<bool>,
+    ) -> Result<Sample, Failure> {
+        let mut before = self.used().await?;
         let mut memory = None;
         tokio::pin!(run);
         let Outcome { mut sample, requests, orders } = loop {
@@ -59,16 +69,18 @@ impl Meter<'_> {
                 result = &mut run => break result?,
                 () = sleep(MEMORY_INTERVAL) => memory = greatest(memory, self.memory()),
             }
+            if warm.take() {
+                before = self.used().await?;
+            }
         };
         memory = greatest(memory, self.memory());
         let after = self.used().await?;
-        let requests = count(requests);
-        let orders = if orders == 0 { requests } else { count(orders) };
+        let orders = if orders > 0.0 { orders } else { requests };
         sample.memory = memory;
         sample.server_cpu_us = each(before.server, after.server, requests);
         sample.postgres_cpu_us = each(before.postgres, after.postgres, requests);
         sample.wal_bytes = (orders > 0.0).then(|| (after.wal - before.wal) / orders);
-        let all = (after.at - before.at).as_secs_f64() * count(self.cores as u64);
+        let all = (after.at - before.at).as_secs_f64() * f64::from(u32::try_from(self.cores)?);
         let others = after.others.zip(before.others).map(|(after, before)| after.saturating_sub(before));
         sample.others = others.map(|used| used.as_secs_f64() / all);
         Ok(sample)
@@ -104,8 +116,4 @@ fn greatest(seen: Option<Memory>, now: Option<Memory>) -> Option<Memory> {
 fn each(before: Option<Duration>, after: Option<Duration>, requests: f64) -> Option<f64> {
     let used = after?.saturating_sub(before?);
     (requests > 0.0).then(|| used.as_secs_f64() * 1e6 / requests)
-}
-
-fn count(number: u64) -> f64 {
-    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }

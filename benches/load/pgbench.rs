@@ -3,17 +3,23 @@
 //! Values that differ from order to order are made by pgbench; the others are those of an order that the service
 //! stored, and are sent with each execution too, so that PostgreSQL receives and stores as many bytes.
 
+use std::cell::Cell;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::process::Command;
+use ichido::clock::Clock;
+use time::OffsetDateTime;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{ChildStderr, Command};
 use tokio::time::timeout;
 use tokio_postgres::{Client, Row};
 
 use crate::Failure;
+use crate::meter::Outcome;
+use crate::plan::Run;
 use crate::requests::{KNOWN_KEY_REST, known_key};
 use crate::scripts;
 use crate::statistics::percentile;
@@ -49,6 +55,11 @@ const SEALED_METHOD: &str = "sealed method sealed method sealed method sealed me
 
 /// The part of pgbench's own times that is kept for the percentiles: enough for them, too few to cost anything.
 const SAMPLING_RATE: &str = "0.1";
+
+/// How long pgbench runs before anything is counted. Several statements take longer to plan than one.
+fn warm_up(work: Work) -> Duration {
+    Duration::from_secs(if work == Work::PgbenchPaid { 4 } else { 2 })
+}
 
 /// How much longer than asked a run may take; opening the connections is part of it.
 const GRACE: Duration = Duration::from_secs(30);
@@ -117,43 +128,43 @@ impl Pgbench {
         })
     }
 
-    /// Runs a script for a time; gives the figures and how many transactions there were. `run` must differ from run to
-    /// run.
-    pub async fn run(
-        &self,
-        work: Work,
-        clients: usize,
-        duration: Duration,
-        run: u32,
-    ) -> Result<(Sample, u64), Failure> {
-        let logs = self.work_directory.join(format!("pgbench-{run}"));
+    /// Runs a script for a time, which begins after a warm-up, as the service has had one: until its sessions have read
+    /// the catalogue and planned the statements, they do little else, and there are hundreds of them. `warm` is set then.
+    /// Gives the figures and how many transactions there were. `run` must differ from run to run.
+    pub async fn run(&self, run: &Run, number: u32, warm: &Cell<bool>) -> Result<Outcome, Failure> {
+        let logs = self.work_directory.join(format!("pgbench-{number}"));
         fs::create_dir(&logs)?;
-        let mut command = self.command(work, clients, duration, run);
+        let mut command = self.command(run, number);
         command.args(["--log", "--sampling-rate", SAMPLING_RATE, "--log-prefix"]).arg(logs.join("times"));
-        let output = timeout(duration + GRACE, command.output()).await.map_err(|_| "pgbench does not end")??;
-        let printed = String::from_utf8_lossy(&output.stdout);
-        let transactions = number_after(&printed, "number of transactions actually processed: ");
-        let failed = number_after(&printed, "number of failed transactions: ");
-        let (Some(per_second), Some(transactions), true) =
-            (number_after(&printed, "tps = "), transactions, output.status.success())
-        else {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            let first: Vec<_> = errors.lines().take(ERROR_LINES).collect();
-            return Err(first.join("\n").into());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (Some(mut output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
+            return Err("pgbench has no output".into());
         };
-        let mut times = times(&logs)?;
+        let all = async {
+            let progress = follow(errors, warm_up(run.work), warm).await?;
+            let mut printed = String::new();
+            output.read_to_string(&mut printed).await?;
+            Ok::<_, Failure>((progress, printed, child.wait().await?))
+        };
+        let ended = timeout(run.duration + warm_up(run.work) + GRACE, all).await;
+        let (progress, printed, status) = ended.map_err(|_| "pgbench does not end")??;
+        if !status.success() || progress.seconds <= 0.0 {
+            return Err(format!("pgbench ended with {status}:\n{}", progress.errors.join("\n")).into());
+        }
+        let mut times = times(&logs, progress.warm_at)?;
         fs::remove_dir_all(&logs)?;
         let sample = Sample {
-            per_second,
+            per_second: progress.transactions / progress.seconds,
             p50_ms: f64::from(percentile(&mut times, 500)) / 1000.0,
             p99_ms: f64::from(percentile(&mut times, 990)) / 1000.0,
-            errors: failed.unwrap_or_default(),
+            errors: number_after(&printed, "number of failed transactions: ").unwrap_or_default(),
             ..Sample::default()
         };
-        Ok((sample, transactions))
+        Ok(Outcome { sample, requests: progress.transactions, orders: 0.0 })
     }
 
-    fn command(&self, work: Work, clients: usize, duration: Duration, run: u32) -> Command {
+    fn command(&self, run: &Run, number: u32) -> Command {
+        let (clients, duration) = (run.connections, run.duration + warm_up(run.work));
         let mut command = Command::new(&self.program);
         for (name, _) in env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"PG")) {
             command.env_remove(name);
@@ -172,12 +183,12 @@ impl Pgbench {
                 "-h",
             ])
             .arg(&self.socket_directory);
-        command.args(["-c", &clients.to_string(), "-T", &duration.as_secs().to_string()]);
-        command.args(["-D", &format!("run={}", 10_000_000 + run)]);
+        command.args(["-c", &clients.to_string(), "-T", &duration.as_secs().to_string(), "-P", "1"]);
+        command.args(["-D", &format!("run={}", 10_000_000 + number)]);
         for definition in &self.definitions {
             command.args(["-D", definition]);
         }
-        command.arg("-f").arg(script_file(&self.work_directory, work)).arg(&self.database);
+        command.arg("-f").arg(script_file(&self.work_directory, run.work)).arg(&self.database);
         command.stdin(Stdio::null()).kill_on_drop(true);
         command
     }
@@ -201,12 +212,60 @@ fn number_after<T: std::str::FromStr>(text: &str, phrase: &str) -> Option<T> {
     rest.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// The times in pgbench's logs in microseconds: the third column; there is one file for each of its threads.
-fn times(directory: &Path) -> Result<Vec<u32>, Failure> {
+/// What pgbench has said while it ran.
+#[derive(Default)]
+struct Said {
+    /// Seconds and transactions after the warm-up.
+    seconds: f64,
+    transactions: f64,
+    /// When the warm-up was over, in seconds since 1970 as pgbench's logs have it.
+    warm_at: f64,
+    /// Other lines, which are errors.
+    errors: Vec<String>,
+}
+
+/// Reads the line that pgbench writes every second until it ends:
+/// `progress: 3.0 s, 5432.1 tps, lat 5.891 ms stddev 1.2, 0 failed`.
+async fn follow(output: ChildStderr, warm_up: Duration, warm: &Cell<bool>) -> Result<Said, Failure> {
+    let mut said = Said::default();
+    let mut before = 0.0;
+    let mut lines = BufReader::new(output).lines();
+    while let Some(line) = lines.next_line().await? {
+        let Some(at) = number_after::<f64>(&line, "progress: ") else {
+            if said.errors.len() < ERROR_LINES && !line.starts_with("pgbench (") {
+                said.errors.push(line);
+            }
+            continue;
+        };
+        let per_second: f64 = number_after(&line, " s, ").unwrap_or_default();
+        // The seconds do not end exactly when they should.
+        if said.warm_at > 0.0 {
+            said.seconds += at - before;
+            said.transactions += per_second * (at - before);
+        } else if at > warm_up.as_secs_f64() - 0.5 {
+            said.warm_at = seconds_since_1970();
+            warm.set(true);
+        }
+        before = at;
+    }
+    Ok(said)
+}
+
+fn seconds_since_1970() -> f64 {
+    (Clock::System.now() - OffsetDateTime::UNIX_EPOCH).as_seconds_f64()
+}
+
+/// The times in pgbench's logs in microseconds, of what ended after a moment: the third column, and the moment in the
+/// fifth. There is one file for each of its threads.
+fn times(directory: &Path, after: f64) -> Result<Vec<u32>, Failure> {
     let mut times = Vec::new();
     for entry in fs::read_dir(directory)? {
         let text = fs::read_to_string(entry?.path())?;
-        times.extend(text.lines().filter_map(|line| line.split_ascii_whitespace().nth(2)?.parse::<u32>().ok()));
+        times.extend(text.lines().filter_map(|line| {
+            let mut columns = line.split_ascii_whitespace().skip(2);
+            let (time, ended) = (columns.next()?, columns.nth(1)?);
+            (ended.parse::<f64>().ok()? >= after).then(|| time.parse::<u32>().ok())?
+        }));
     }
     Ok(times)
 }

@@ -1,5 +1,6 @@
 //! The service as its users run it, on a database of its own, and one run of load on it.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use tokio_postgres::Client;
@@ -127,12 +128,9 @@ pub async fn send(target: &Target, load: Load) -> Result<Outcome, Failure> {
 
 /// Runs pgbench.
 pub async fn run_pgbench(stand: &Stand, pgbench: &Pgbench, run: &Run) -> Result<Sample, Failure> {
-    let number = stand.next_run();
-    let outcome = async {
-        let (sample, requests) = pgbench.run(run.work, run.connections, run.duration, number).await?;
-        Ok(Outcome { sample, requests, orders: 0 })
-    };
-    stand.meter(Vec::new(), Vec::new()).watch(outcome).await
+    let warm = Cell::new(false);
+    let outcome = pgbench.run(run, stand.next_run(), &warm);
+    stand.meter(Vec::new(), Vec::new()).watch_warm(outcome, &warm).await
 }
 
 /// Lets this process, and those that it starts, open as many files as the system allows; gives how many connections that

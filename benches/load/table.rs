@@ -15,10 +15,7 @@ impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.environment.line())?;
         writeln!(f, "medians of {} round(s) of {} s each", self.rounds, self.duration.as_secs())?;
-        writeln!(
-            f,
-            "CPU: microseconds a request, in pgbench with the opening of its connections; server MiB: resident"
-        )?;
+        writeln!(f, "CPU: microseconds a request; server MiB: resident; pgbench is counted after a warm-up")?;
         writeln!(f, "WAL: bytes for each order made, or each transaction or request that makes none\n")?;
         let head = ["conns", "per s", "p50 ms", "p99 ms", "errors", "server CPU", "postgres CPU", "server MiB", "WAL"];
         row(f, "work", head.map(str::to_owned))?;

@@ -58,14 +58,14 @@ impl Tally {
     }
 
     /// How many requests were answered or failed.
-    pub fn requests(&self) -> u64 {
+    pub fn requests(&self) -> f64 {
         // Wrong answers are among both.
-        self.answers.values().sum::<u64>().max(self.latencies.len() as u64 + self.errors)
+        count(self.answers.values().sum::<u64>().max(self.latencies.len() as u64 + self.errors))
     }
 
     /// How many orders were made: each was answered with 201.
-    pub fn orders(&self) -> u64 {
-        self.answers.get(&201).copied().unwrap_or_default()
+    pub fn orders(&self) -> f64 {
+        count(self.answers.get(&201).copied().unwrap_or_default())
     }
 
     /// The figures of a run that took so long.
@@ -99,6 +99,10 @@ pub fn unexpected(answer: &Answer<'_>) -> String {
 /// Whole microseconds.
 pub fn micros(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
+}
+
+fn count(number: u64) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 fn millis(micros: u32) -> f64 {

@@ -164,7 +164,7 @@ pub struct Sample {
     pub answers: BTreeMap<u16, u64>,
     /// CPU time of the service for each request; `None` where it has no part or cannot be known.
     pub server_cpu_us: Option<f64>,
-    /// CPU time of all of PostgreSQL's processes for each request; opening pgbench's connections is part of it.
+    /// CPU time of all of PostgreSQL's processes for each request.
     pub postgres_cpu_us: Option<f64>,
     /// The part of the machine that other programs took meanwhile, from 0 to 1.
     pub others: Option<f64>,
