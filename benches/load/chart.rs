@@ -2,6 +2,7 @@
 //!
 //! Plain text, with a background of its own, so that it can be read on a light and on a dark page.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::report::Report;
@@ -9,21 +10,25 @@ use crate::work::Work;
 
 const WIDTH: f64 = 960.0;
 /// Room for title and environment.
-const HEAD: f64 = 84.0;
+const HEAD: f64 = 102.0;
 /// Left of the bars, for the names.
 const LEFT: f64 = 60.0;
 const PLOT: f64 = 240.0;
 /// One panel: its title, legend, bars and the numbers of connections.
-const PANEL: f64 = PLOT + 110.0;
+const PANEL: f64 = PLOT + 126.0;
 const BACKGROUND: &str = "#ffffff";
 const TEXT: &str = "#1f2933";
 const FAINT: &str = "#d5dbe1";
-/// Told apart by people who do not see all colours (Okabe and Ito), ours first.
-const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#7f7f7f"];
+/// Told apart by people who do not see all colours (Okabe and Ito): ours, pgbench's, then other services'.
+const OURS: &str = "#0072b2";
+const SINGLE: &str = "#e69f00";
+const CLASSIC: &str = "#d55e00";
+const PEERS: [&str; 4] = ["#009e73", "#cc79a7", "#56b4e9", "#7f7f7f"];
 
 /// Bars of one colour.
 struct Series {
     name: String,
+    colour: &'static str,
     /// By number of connections; `None` where it was not measured.
     values: Vec<Option<f64>>,
 }
@@ -52,19 +57,38 @@ impl Report {
              <rect width=\"{WIDTH}\" height=\"{height}\" rx=\"6\" fill=\"{BACKGROUND}\"/>\n"
         );
         text(&mut svg, (24.0, 34.0), "font-size=\"20\" font-weight=\"600\"", "Ichido beside PostgreSQL alone");
-        text(&mut svg, (24.0, 58.0), "font-size=\"12\"", &self.environment.line());
+        // Too long for one line.
+        let environment = self.environment.line();
+        let (first, second) = environment.split_once(", kernel").unwrap_or((&environment, ""));
+        text(&mut svg, (24.0, 58.0), "font-size=\"12\"", first);
+        text(&mut svg, (24.0, 76.0), "font-size=\"12\"", &format!("kernel{second}"));
         let rounds = format!(
             "Medians of {} round(s) of {} s; server, PostgreSQL and load generator share the machine",
             self.rounds,
             self.duration.as_secs()
         );
-        text(&mut svg, (24.0, 76.0), "font-size=\"12\"", &rounds);
+        text(&mut svg, (24.0, 94.0), "font-size=\"12\"", &rounds);
         let mut top = HEAD;
         for panel in &panels {
             panel.draw(&mut svg, top);
             top += PANEL;
         }
         svg + "</svg>\n"
+    }
+
+    /// The same for the same service in both panels.
+    fn colour(&self, work: Work) -> &'static str {
+        let peer_of =
+            |work: Work| if let Work::PeerNew(name) | Work::PeerReplay(name) = work { Some(name) } else { None };
+        match (work, peer_of(work)) {
+            (_, Some(name)) => {
+                let names: BTreeSet<_> = self.cells().iter().filter_map(|cell| peer_of(cell.0)).collect();
+                PEERS[names.iter().position(|other| *other == name).unwrap_or_default() % PEERS.len()]
+            }
+            (Work::PgbenchSingle | Work::PgbenchRead, _) => SINGLE,
+            (Work::PgbenchClassic, _) => CLASSIC,
+            _ => OURS,
+        }
     }
 
     fn panel(&self, title: &'static str, works: impl Iterator<Item = Work>) -> Panel {
@@ -77,6 +101,7 @@ impl Report {
             .into_iter()
             .map(|work| Series {
                 name: work.name(),
+                colour: self.colour(work),
                 values: connections.iter().map(|&connections| self.per_second(work, connections)).collect(),
             })
             .collect();
@@ -88,8 +113,8 @@ impl Panel {
     fn draw(&self, svg: &mut String, top: f64) {
         text(svg, (24.0, top + 26.0), "font-size=\"15\" font-weight=\"600\"", self.title);
         let mut left = LEFT;
-        for (series, colour) in self.series.iter().zip(COLOURS.iter().cycle()) {
-            rectangle(svg, (left, top + 38.0), (11.0, 11.0), colour);
+        for series in &self.series {
+            rectangle(svg, (left, top + 38.0), (11.0, 11.0), series.colour);
             text(svg, (left + 16.0, top + 48.0), "", &series.name);
             // About 7 units a letter.
             left += 44.0 + 7.0 * count(series.name.len());
@@ -103,8 +128,7 @@ impl Panel {
             let middle = LEFT + group * (count(index) + 0.5);
             let noun = if *connections == 1 { "connection" } else { "connections" };
             text(svg, (middle, bottom + 20.0), "text-anchor=\"middle\"", &format!("{connections} {noun}"));
-            let present: Vec<_> = self.series.iter().zip(COLOURS.iter().cycle()).collect();
-            let present = present.iter().filter_map(|(series, colour)| Some((series.values[index]?, *colour)));
+            let present = self.series.iter().filter_map(|series| Some((series.values[index]?, series.colour)));
             let present: Vec<_> = present.collect();
             let mut left = middle - bar * count(present.len()) / 2.0;
             for (value, colour) in present {

@@ -13,6 +13,9 @@ use tokio::net::TcpStream;
 /// thousand connections.
 pub const ORDER_ANSWER_BYTES: usize = 4 * 1024;
 
+/// The longest answer with a page of 20 orders.
+pub const PAGE_ANSWER_BYTES: usize = 64 * 1024;
+
 /// A connection that is kept for many requests, one at a time.
 pub struct Connection {
     stream: TcpStream,

@@ -6,8 +6,9 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::Failure;
-use crate::client::{Answer, Connection, ORDER_ANSWER_BYTES};
-use crate::requests::{KNOWN, Keys, Requests};
+use crate::client::{Answer, Connection, ORDER_ANSWER_BYTES, PAGE_ANSWER_BYTES};
+use crate::keys::Keys;
+use crate::requests::{KNOWN, Requests};
 use crate::tally::{Tally, unexpected};
 use crate::work::Work;
 
@@ -41,6 +42,12 @@ pub struct Load {
     pub run: u32,
 }
 
+impl Load {
+    fn answer_bytes(&self) -> usize {
+        if self.work.is_list() { PAGE_ANSWER_BYTES } else { ORDER_ANSWER_BYTES }
+    }
+}
+
 /// One connection at the end of a run.
 struct Driven {
     tally: Tally,
@@ -71,7 +78,7 @@ impl Driven {
 
 /// Sends a load; gives what happened and how long it took until the last answer.
 pub async fn run(target: &Target, load: Load) -> Result<(Tally, Duration), Failure> {
-    let opened = open(target, load.connections).await?;
+    let opened = open(target, load.connections, load.answer_bytes()).await?;
     let start = Instant::now();
     let until = start + load.duration;
     let mut tasks = JoinSet::new();
@@ -123,8 +130,8 @@ impl Race {
 pub async fn create_known(target: &Target, connections: usize) -> Result<(), Failure> {
     let connections = u32::try_from(connections)?;
     let mut tasks = JoinSet::new();
-    for (first, mut connection) in (0..).zip(open(target, connections as usize).await?) {
-        let mut requests = Requests::new(&target.address, &target.token, Work::New, Keys::Random);
+    for (first, mut connection) in (0..).zip(open(target, connections as usize, ORDER_ANSWER_BYTES).await?) {
+        let mut requests = Requests::new(&target.address, &target.token, Work::New, Keys::RANDOM);
         tasks.spawn(async move {
             for index in (first..KNOWN).step_by(connections as usize) {
                 requests.known(index);
@@ -152,10 +159,10 @@ pub async fn send_one(target: &Target, request: &[u8]) -> Result<u16, Failure> {
     Ok(answer.status)
 }
 
-async fn open(target: &Target, connections: usize) -> Result<Vec<Connection>, Failure> {
+async fn open(target: &Target, connections: usize, answer_bytes: usize) -> Result<Vec<Connection>, Failure> {
     let mut opened = Vec::with_capacity(connections);
     for number in 1..=connections {
-        let connection = timeout(GRACE, Connection::open(&target.address, ORDER_ANSWER_BYTES)).await;
+        let connection = timeout(GRACE, Connection::open(&target.address, answer_bytes)).await;
         let connection = connection.map_err(|_| format!("connection {number} was not accepted within {GRACE:?}"))?;
         opened.push(connection.map_err(|error| format!("connection {number}: {error}"))?);
     }
@@ -176,7 +183,7 @@ async fn drive(mut connection: Connection, target: Target, load: Load, until: In
             Ok(answer) => driven.note(load.work, expected, &answer, now - sent),
             Err(error) => {
                 driven.tally.error(error.to_string());
-                match Connection::open(&target.address, ORDER_ANSWER_BYTES).await {
+                match Connection::open(&target.address, load.answer_bytes()).await {
                     Ok(next) => connection = next,
                     Err(error) => {
                         driven.tally.error(error.to_string());

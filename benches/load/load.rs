@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::Failure;
+use crate::keys::Keys;
 use crate::options::{Options, WORKER};
 use crate::peers::{self, Peer};
 use crate::pgbench::Pgbench;
 use crate::plan::{self, Progress, Run};
 use crate::report::Report;
-use crate::requests::Keys;
 use crate::service::{Service, raise_open_files, run_pgbench};
 use crate::stand::Stand;
 use crate::steps;
@@ -81,7 +81,7 @@ impl Bench {
         if let Some(peer) = self.peers.iter().find(|peer| peer.does(run.work)) {
             return peer.run(&self.stand, run).await.map(Some);
         }
-        self.service.run(&self.stand, run, Keys::Random).await.map(Some)
+        self.service.run(&self.stand, run, Keys::RANDOM).await.map(Some)
     }
 
     /// What one worker does, with the service idle.

@@ -13,8 +13,10 @@
 mod chart;
 mod client;
 mod gates;
+mod growth;
 mod http_run;
 mod json;
+mod keys;
 mod load;
 mod meter;
 mod options;
@@ -100,7 +102,12 @@ async fn run_until_interrupted(options: &Options) -> Result<u64, Failure> {
 async fn run(options: &Options) -> Result<u64, Failure> {
     let directory = bench_directory();
     match options.mode {
-        Mode::Growth => Err("growth is not there yet".into()),
+        Mode::Growth => {
+            let report = growth::measure(options, &directory).await?;
+            println!("{report}");
+            write(&directory, "growth.json", &format!("{:#}\n", report.json()))?;
+            Ok(report.errors())
+        }
         Mode::Load => {
             let report = load::measure(options, &directory).await?;
             println!("{report}");

@@ -26,8 +26,6 @@ pub struct Meter<'a> {
     pub cores: usize,
     /// The processes of the service; none when it has no part.
     pub server: Vec<u32>,
-    /// Other processes that belong to the bench.
-    pub besides: Vec<u32>,
 }
 
 /// What a run gave, seen from inside.
@@ -94,13 +92,16 @@ impl Meter<'_> {
         let wal = self.client.query_one(WAL_END, &[]).await?.try_get(0)?;
         let server = if self.server.is_empty() { None } else { process::cpu(&self.server) };
         let postgres = process::cpu_with_children(self.postmaster);
-        Ok(Used { at: Instant::now(), server, postgres, others: self.others(postgres), wal })
+        Ok(Used { at: Instant::now(), server, postgres, others: self.others(), wal })
     }
 
-    /// CPU time of everything that does not belong to the bench; pgbench is a child of this process.
-    fn others(&self, postgres: Option<Duration>) -> Option<Duration> {
-        let ours = process::cpu_of_waiter(std::process::id())? + process::cpu(&self.server)?;
-        process::cpu_of_all()?.checked_sub(ours + process::cpu(&self.besides)? + postgres?)
+    /// CPU time of everything that does not belong to the bench.
+    fn others(&self) -> Option<Duration> {
+        let mut ours = process::tree(std::process::id());
+        ours.extend(process::tree(self.postmaster));
+        ours.sort_unstable();
+        ours.dedup();
+        process::cpu_of_all()?.checked_sub(process::cpu_with_ended(&ours))
     }
 }
 

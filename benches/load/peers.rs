@@ -14,9 +14,9 @@ use tokio::time::timeout;
 
 use crate::Failure;
 use crate::http_run::{self, Load, Target};
+use crate::keys::Keys;
 use crate::plan::Run;
 use crate::process;
-use crate::requests::Keys;
 use crate::service::send;
 use crate::setup::Running;
 use crate::stand::Stand;
@@ -98,8 +98,8 @@ impl Peer {
     /// Runs a load on it.
     pub async fn run(&self, stand: &Stand, run: &Run) -> Result<Sample, Failure> {
         let &Run { work, connections, duration } = run;
-        let load = Load { work, keys: Keys::Random, connections, duration, run: stand.next_run() };
-        stand.meter(self.pids.clone(), Vec::new()).watch(send(&self.target, load)).await
+        let load = Load { work, keys: Keys::RANDOM, connections, duration, run: stand.next_run() };
+        stand.meter(self.pids.clone()).watch(send(&self.target, load)).await
     }
 
     /// Whether this is whom a work is for.

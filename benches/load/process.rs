@@ -37,10 +37,10 @@ pub fn cpu(pids: &[u32]) -> Option<Duration> {
     pids.iter().map(|&pid| Some(TICK * stat(pid)?.own)).sum()
 }
 
-/// CPU time that a process and those of its children that it waited for have used so far.
-pub fn cpu_of_waiter(pid: u32) -> Option<Duration> {
-    let stat = stat(pid)?;
-    Some(TICK * (stat.own + stat.waited))
+/// CPU time that processes, and those of their children that have ended, have used so far. A process that ends meanwhile
+/// is its parent's by then.
+pub fn cpu_with_ended(pids: &[u32]) -> Duration {
+    pids.iter().filter_map(|&pid| stat(pid)).map(|stat| TICK * (stat.own + stat.waited)).sum()
 }
 
 /// CPU time that a process and all its children have used so far, those that have ended included.

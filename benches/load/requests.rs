@@ -10,6 +10,7 @@ use rand::Rng;
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
+use crate::keys::{KeyOrder, Keys};
 use crate::work::Work;
 
 /// How many keys exist for replays.
@@ -52,15 +53,6 @@ const BODY: &str = body!("}");
 /// The simulated gateway takes the money, and answers after 5 ms.
 const PAID_BODY: &str = body!(r#","payment":{"method":"pm_sim_slow_5"}}"#);
 
-/// How new keys are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keys {
-    /// UUID version 4: anywhere in the index.
-    Random,
-    /// UUID version 7: always at its end.
-    TimeOrdered,
-}
-
 /// The requests of one connection, one after the other in the same buffer.
 #[derive(Debug, Clone)]
 pub struct Requests {
@@ -68,22 +60,24 @@ pub struct Requests {
     key: Range<usize>,
     customer: Range<usize>,
     keys: Keys,
+    /// The fields of every request.
+    fields: String,
 }
 
 impl Requests {
     /// Requests to `address`, authorised by `token`, for orders as the work has them.
     pub fn new(address: &str, token: &str, work: Work, keys: Keys) -> Self {
         let body = if work == Work::Paid { PAID_BODY } else { BODY };
+        let fields = format!("Host: {address}\r\nAuthorization: Bearer {token}\r\n");
         let head = format!(
-            "POST /v1/orders HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nContent-Type: \
-             application/json\r\nContent-Length: {}\r\n{KEY_HEADER}",
+            "POST /v1/orders HTTP/1.1\r\n{fields}Content-Type: application/json\r\nContent-Length: {}\r\n{KEY_HEADER}",
             body.len()
         );
         let key = head.len()..head.len() + NO_KEY.len();
         let body_at = key.end + 4;
         let customer_at = body_at + body.find(CUSTOMER_MEMBER).unwrap_or_default() + CUSTOMER_MEMBER.len();
         let bytes = format!("{head}{NO_KEY}\r\n\r\n{body}").into_bytes();
-        Self { bytes, key, customer: customer_at..customer_at + 10, keys }
+        Self { bytes, key, customer: customer_at..customer_at + 10, keys, fields }
     }
 
     /// The current request.
@@ -94,22 +88,47 @@ impl Requests {
     /// Makes the next request of a work and gives the status that must answer it.
     pub fn next(&mut self, work: Work) -> u16 {
         let mut random = rand::rng();
+        if work.is_list() {
+            self.list(work);
+            return 200;
+        }
         let again = match work {
             Work::Replay | Work::PeerReplay(_) => true,
             Work::Half => random.random(),
             _ => false,
         };
         if again {
-            self.known(random.random_range(0..KNOWN));
+            match self.keys.loaded {
+                Some(loaded) => {
+                    self.set_key(loaded.key(loaded.random_kept(&mut random)));
+                    self.set_customer(0);
+                }
+                None => self.known(random.random_range(0..KNOWN)),
+            }
             return 200;
         }
-        let key = match self.keys {
-            Keys::Random => Builder::from_random_bytes(random.random()).into_uuid(),
-            Keys::TimeOrdered => Uuid::now_v7(),
+        let key = match self.keys.order {
+            KeyOrder::Random => Builder::from_random_bytes(random.random()).into_uuid(),
+            KeyOrder::TimeOrdered => Uuid::now_v7(),
         };
         self.set_key(key);
         self.set_customer(random.random_range(0..CUSTOMERS));
         201
+    }
+
+    /// Makes the next request one for a page of orders.
+    fn list(&mut self, work: Work) {
+        let mut random = rand::rng();
+        let query = match (work, self.keys.listed) {
+            (Work::ListCustomer, _) => {
+                format!("&customer_reference={}", FIRST_CUSTOMER + random.random_range(0..CUSTOMERS))
+            }
+            (Work::ListDeep, Some(listed)) => format!("&cursor={}", listed.cursor(&mut random)),
+            _ => String::new(),
+        };
+        self.bytes.clear();
+        // Into a `Vec`: cannot fail.
+        let _ = write!(self.bytes, "GET /v1/orders?limit=20{query} HTTP/1.1\r\n{}\r\n", self.fields);
     }
 
     /// Makes the request number `index` of those that are sent again and again.

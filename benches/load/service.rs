@@ -7,11 +7,12 @@ use tokio_postgres::Client;
 
 use crate::Failure;
 use crate::http_run::{self, Load, Target};
+use crate::keys::Keys;
 use crate::meter::Outcome;
 use crate::paced;
 use crate::pgbench::{Pgbench, Place};
 use crate::plan::Run;
-use crate::requests::{Keys, Requests, known_key};
+use crate::requests::{Requests, known_key};
 use crate::setup::{self, Running, World};
 use crate::stand::Stand;
 use crate::work::{Sample, Work};
@@ -51,7 +52,8 @@ impl Service {
         let (paid_org_id, paid_token) = setup::organisation(&url, "bench with payments")?;
         // Its periodic jobs are another process's, and measured on their own.
         let arguments = ["serve", "--no-worker", "--listen", "127.0.0.1:0"];
-        let mut server = Running::start(stand.directory.path(), "server", &url, &arguments)?;
+        let name = format!("server-{database}");
+        let mut server = Running::start(stand.directory.path(), &name, &url, &arguments)?;
         let address = server.address().await?;
         let target = Target { address: address.clone(), token };
         let paid = Target { address, token: paid_token };
@@ -62,8 +64,13 @@ impl Service {
     /// Makes the orders that are replayed, and lets the service run for a moment that nobody looks at.
     pub async fn warm_up(&self, stand: &Stand) -> Result<(), Failure> {
         http_run::create_known(&self.target, WARM_UP_CONNECTIONS).await?;
+        self.warm(stand).await
+    }
+
+    /// Only the second.
+    pub async fn warm(&self, stand: &Stand) -> Result<(), Failure> {
         let run = Run { work: Work::New, connections: WARM_UP_CONNECTIONS, duration: WARM_UP };
-        self.run(stand, &run, Keys::Random).await.map(|_| ())
+        self.run(stand, &run, Keys::RANDOM).await.map(|_| ())
     }
 
     /// What pgbench needs; `None` when it is not installed. Needs [`Self::warm_up`].
@@ -89,11 +96,10 @@ impl Service {
         let &Run { work, connections, duration } = run;
         let load = Load { work, keys, connections, duration, run: number };
         if work != Work::Paid {
-            return stand.meter(vec![self.server.pid], Vec::new()).watch(send(&self.target, load)).await;
+            return stand.meter(vec![self.server.pid]).watch(send(&self.target, load)).await;
         }
         let World(world) = World::start(stand.directory.path(), &self.url, self.paid_org_id).await?;
-        let meter = stand.meter(vec![self.server.pid], vec![world.pid]);
-        let sample = meter.watch(send(&self.paid, load)).await;
+        let sample = stand.meter(vec![self.server.pid]).watch(send(&self.paid, load)).await;
         world.end().await;
         sample
     }
@@ -101,7 +107,7 @@ impl Service {
     /// An order with a payment, of which pgbench takes its values.
     async fn pay_one(&self, stand: &Stand) -> Result<(), Failure> {
         let World(world) = World::start(stand.directory.path(), &self.url, self.paid_org_id).await?;
-        let mut requests = Requests::new(&self.paid.address, &self.paid.token, Work::Paid, Keys::Random);
+        let mut requests = Requests::new(&self.paid.address, &self.paid.token, Work::Paid, Keys::RANDOM);
         requests.known(0);
         let status = http_run::send_one(&self.paid, requests.bytes()).await?;
         world.end().await;
@@ -130,7 +136,7 @@ pub async fn send(target: &Target, load: Load) -> Result<Outcome, Failure> {
 pub async fn run_pgbench(stand: &Stand, pgbench: &Pgbench, run: &Run) -> Result<Sample, Failure> {
     let warm = Cell::new(false);
     let outcome = pgbench.run(run, stand.next_run(), &warm);
-    stand.meter(Vec::new(), Vec::new()).watch_warm(outcome, &warm).await
+    stand.meter(Vec::new()).watch_warm(outcome, &warm).await
 }
 
 /// Lets this process, and those that it starts, open as many files as the system allows; gives how many connections that

@@ -76,15 +76,13 @@ impl Stand {
         self.runs.get()
     }
 
-    /// What looks at a run from outside. `server` are the processes of the service; `besides` others that belong to the
-    /// bench, whose CPU nobody is charged with.
-    pub fn meter(&self, server: Vec<u32>, besides: Vec<u32>) -> Meter<'_> {
+    /// What looks at a run from outside. `server` are the processes of the service, if it has a part.
+    pub fn meter(&self, server: Vec<u32>) -> Meter<'_> {
         Meter {
             client: &self.client,
             postmaster: self.postgres.postmaster_pid(),
             cores: self.environment.cores,
             server,
-            besides,
         }
     }
 }

@@ -31,6 +31,12 @@ pub enum Work {
     PeerReplay(PeerName),
     /// HTTP: new orders on more connections than the service can work for at once.
     Crowd,
+    /// HTTP: the first page of an organisation's orders.
+    ListFirst,
+    /// HTTP: the first page of one customer's orders.
+    ListCustomer,
+    /// HTTP: a page from somewhere in the middle of an organisation's orders.
+    ListDeep,
 }
 
 /// The name of a service that is measured for comparison, which is also that of its directory.
@@ -42,6 +48,9 @@ pub const WORKS: [Work; 7] =
 
 /// The works with payments.
 pub const PAID_WORKS: [Work; 2] = [Work::Paid, Work::PgbenchPaid];
+
+/// The works that a loaded database is compared by.
+pub const GROWTH_WORKS: [Work; 5] = [Work::New, Work::Replay, Work::ListFirst, Work::ListCustomer, Work::ListDeep];
 
 /// How many connections (or pgbench clients) each of [`WORKS`] runs with.
 pub const CONNECTIONS: [usize; 4] = [1, 32, 128, 512];
@@ -75,6 +84,9 @@ impl Work {
             Self::PeerNew(peer) => format!("{peer} new"),
             Self::PeerReplay(peer) => format!("{peer} replay"),
             Self::Crowd => "http new, all in flight".to_owned(),
+            Self::ListFirst => "http list, first page".to_owned(),
+            Self::ListCustomer => "http list, of a customer".to_owned(),
+            Self::ListDeep => "http list, from the middle".to_owned(),
         }
     }
 
@@ -94,6 +106,9 @@ impl Work {
             Self::PeerNew(peer) => format!("{peer}_new"),
             Self::PeerReplay(peer) => format!("{peer}_replay"),
             Self::Crowd => "http_crowd".to_owned(),
+            Self::ListFirst => "http_list_first".to_owned(),
+            Self::ListCustomer => "http_list_of_customer".to_owned(),
+            Self::ListDeep => "http_list_from_middle".to_owned(),
         }
     }
 
@@ -112,6 +127,7 @@ impl Work {
             Self::PgbenchPaid => "pgbench-paid",
             Self::PeerNew(_) | Self::PeerReplay(_) => "peers",
             Self::Crowd => "crowd",
+            Self::ListFirst | Self::ListCustomer | Self::ListDeep => "lists",
         }
     }
 
@@ -123,6 +139,11 @@ impl Work {
     /// Whether another service does it.
     pub fn is_peer(self) -> bool {
         matches!(self, Self::PeerNew(_) | Self::PeerReplay(_))
+    }
+
+    /// Whether it reads pages of orders.
+    pub fn is_list(self) -> bool {
+        matches!(self, Self::ListFirst | Self::ListCustomer | Self::ListDeep)
     }
 
     /// What a request of it may be answered with, and whether that answer counts as done.
