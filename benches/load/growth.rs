@@ -79,11 +79,12 @@ impl Pair {
         let both = [Place::Empty, Place::Loaded];
         self.run_all(stand, options, report, &both, &GROWTH_WORKS).await?;
         let (service, _) = &self.loaded;
-        let worker = Running::start(stand.directory.path(), "cleaner", &service.url, &["worker"])?;
+        // What a worker does every minute, begun at once.
+        let cleaner = Running::start(stand.directory.path(), "cleaner", &service.url, &["cleanup"])?;
         let before = expired(&service.client).await?;
         self.run_all(stand, options, report, &[Place::Cleaned], &CLEANED_WORKS).await?;
         let left = expired(&service.client).await?;
-        worker.end().await;
+        cleaner.end().await;
         eprintln!("the clean-up removed {} keys meanwhile, and {left} were left", before - left);
         report.add_removed(self.order, before - left, left);
         Ok(())
