@@ -80,7 +80,7 @@ impl Gate {
         let side = if self.side == Side::AtLeast { "at least" } else { "at most" };
         let found = self.found.map_or_else(|| "-".to_owned(), |found| format!("{found:.*}", self.digits));
         let goal = self.goal.map_or_else(|| "-".to_owned(), |goal| goal.to_string());
-        format!("{:<13}{:<62}{found:>9}  {side:<8}{:>7}{goal:>7}  {}", self.verdict(), self.name, self.limit, self.unit)
+        format!("{:<13}{:<70}{found:>9}  {side:<8}{:>7}{goal:>7}  {}", self.verdict(), self.name, self.limit, self.unit)
     }
 
     /// The same for programs.
@@ -95,7 +95,7 @@ impl Gate {
 
 /// What stands above the lines.
 pub fn head() -> String {
-    format!("{:<13}{:<62}{:>9}  {:<8}{:>7}{:>7}", "verdict", "what", "found", "asked", "gate", "goal")
+    format!("{:<13}{:<70}{:>9}  {:<8}{:>7}{:>7}", "verdict", "what", "found", "asked", "gate", "goal")
 }
 
 /// Everything that is asked of a report.

@@ -7,6 +7,7 @@ mod fill;
 mod report;
 
 use std::path::Path;
+use std::time::Duration;
 
 use tokio_postgres::Client;
 
@@ -107,7 +108,7 @@ impl Pair {
                 }
             }
         }
-        let mut progress = Progress::new(&runs.iter().map(|(_, run)| *run).collect::<Vec<_>>());
+        let mut progress = Progress::new(&runs.iter().map(|(_, run)| *run).collect::<Vec<_>>(), Duration::ZERO);
         for (place, run) in runs {
             let (service, keys) = if place == Place::Empty { &self.empty } else { &self.loaded };
             progress.begin();

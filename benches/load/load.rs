@@ -1,6 +1,7 @@
 //! The load bench itself: every work in turn, round after round.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::Failure;
 use crate::keys::Keys;
@@ -13,6 +14,9 @@ use crate::service::{Service, raise_open_files, run_pgbench};
 use crate::stand::Stand;
 use crate::steps;
 use crate::work::{PeerName, Sample, Work};
+
+/// What a round of a worker's steps takes, more or less.
+const STEPS_TAKE: Duration = Duration::from_secs(20);
 
 /// Everything that runs.
 struct Bench {
@@ -31,7 +35,8 @@ pub async fn measure(options: &Options, directory: &Path) -> Result<Report, Fail
     eprintln!("{}", bench.stand.environment.line());
     let names: Vec<PeerName> = bench.peers.iter().map(|peer| peer.name).collect();
     let runs = plan::runs(options, &names);
-    let mut progress = Progress::new(&runs);
+    let steps = if options.wants(WORKER) { STEPS_TAKE * u32::try_from(options.rounds)? } else { Duration::ZERO };
+    let mut progress = Progress::new(&runs, steps);
     for mut run in runs {
         let planned = run;
         run.connections = run.connections.min(bench.most_connections);

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
 use tokio::time::sleep;
 use tokio_postgres::Client;
 
@@ -38,6 +39,30 @@ pub struct Outcome {
     pub orders: f64,
 }
 
+/// What a run may tell while it goes on.
+#[derive(Debug, Clone, Copy)]
+pub enum Mark {
+    /// The warm-up ends now.
+    Warm,
+    /// So many requests have been done since.
+    Done(f64),
+}
+
+/// The last thing that was told by a run while it goes on.
+#[derive(Default)]
+pub struct Marks {
+    last: Cell<Option<Mark>>,
+    changed: Notify,
+}
+
+impl Marks {
+    /// Tells it.
+    pub fn set(&self, mark: Mark) {
+        self.last.set(Some(mark));
+        self.changed.notify_one();
+    }
+}
+
 /// What was used at one moment since the beginning of time.
 struct Used {
     at: Instant,
@@ -50,29 +75,36 @@ struct Used {
 impl Meter<'_> {
     /// Runs something, and adds what it cost to its figures.
     pub async fn watch(&self, run: impl Future<Output = Result<Outcome, Failure>>) -> Result<Sample, Failure> {
-        self.watch_warm(run, &Cell::new(false)).await
+        self.watch_marked(run, &Marks::default()).await
     }
 
-    /// The same for what warms up first: counts from the moment at which `warm` is set.
-    pub async fn watch_warm(
+    /// The same for what warms up first and is slow to end: counts from the first mark to the last.
+    pub async fn watch_marked(
         &self,
         run: impl Future<Output = Result<Outcome, Failure>>,
-        warm: &Cell<bool>,
+        marks: &Marks,
     ) -> Result<Sample, Failure> {
         let mut before = self.used().await?;
+        let mut marked = None;
         let mut memory = None;
         tokio::pin!(run);
-        let Outcome { mut sample, requests, orders } = loop {
+        let Outcome { mut sample, mut requests, orders } = loop {
             tokio::select! {
                 result = &mut run => break result?,
                 () = sleep(MEMORY_INTERVAL) => memory = greatest(memory, self.memory()),
+                () = marks.changed.notified() => {}
             }
-            if warm.take() {
-                before = self.used().await?;
+            match marks.last.take() {
+                Some(Mark::Warm) => before = self.used().await?,
+                Some(Mark::Done(requests)) => marked = Some((self.used().await?, requests)),
+                None => {}
             }
         };
         memory = greatest(memory, self.memory());
-        let after = self.used().await?;
+        let mut after = self.used().await?;
+        if let Some((used, done)) = marked {
+            (after, requests) = (used, done);
+        }
         let orders = if orders > 0.0 { orders } else { requests };
         sample.memory = memory;
         sample.server_cpu_us = each(before.server, after.server, requests);
@@ -89,10 +121,13 @@ impl Meter<'_> {
     }
 
     async fn used(&self) -> Result<Used, Failure> {
-        let wal = self.client.query_one(WAL_END, &[]).await?.try_get(0)?;
+        let at = Instant::now();
         let server = if self.server.is_empty() { None } else { process::cpu(&self.server) };
         let postgres = process::cpu_with_children(self.postmaster);
-        Ok(Used { at: Instant::now(), server, postgres, others: self.others(), wal })
+        let others = self.others();
+        // Last, since PostgreSQL may be busy and answer late.
+        let wal = self.client.query_one(WAL_END, &[]).await?.try_get(0)?;
+        Ok(Used { at, server, postgres, others, wal })
     }
 
     /// CPU time of everything that does not belong to the bench.

@@ -3,7 +3,6 @@
 //! Values that differ from order to order are made by pgbench; the others are those of an order that the service
 //! stored, and are sent with each execution too, so that PostgreSQL receives and stores as many bytes.
 
-use std::cell::Cell;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ use tokio::time::timeout;
 use tokio_postgres::{Client, Row};
 
 use crate::Failure;
-use crate::meter::Outcome;
+use crate::meter::{Mark, Marks, Outcome};
 use crate::plan::Run;
 use crate::requests::{KNOWN_KEY_REST, known_key};
 use crate::scripts;
@@ -56,10 +55,15 @@ const SEALED_METHOD: &str = "sealed method sealed method sealed method sealed me
 /// The part of pgbench's own times that is kept for the percentiles: enough for them, too few to cost anything.
 const SAMPLING_RATE: &str = "0.1";
 
-/// How long pgbench runs before anything is counted. Several statements take longer to plan than one.
-fn warm_up(work: Work) -> Duration {
-    Duration::from_secs(if work == Work::PgbenchPaid { 4 } else { 2 })
+/// How long pgbench runs before anything is counted: each session takes some 10 ms of CPU until its statements are
+/// planned, and twice as long with several of them.
+fn warm_up(run: &Run) -> Duration {
+    let seconds = 2 + run.connections as u64 / 128;
+    Duration::from_secs(if run.work == Work::PgbenchPaid { 2 * seconds } else { seconds })
 }
+
+/// Less than this says nothing.
+const LEAST_SECONDS: f64 = 0.5;
 
 /// How much longer than asked a run may take; opening the connections is part of it.
 const GRACE: Duration = Duration::from_secs(30);
@@ -129,9 +133,9 @@ impl Pgbench {
     }
 
     /// Runs a script for a time, which begins after a warm-up, as the service has had one: until its sessions have read
-    /// the catalogue and planned the statements, they do little else, and there are hundreds of them. `warm` is set then.
+    /// the catalogue and planned the statements, they do little else, and there are hundreds of them. The marks say so.
     /// Gives the figures and how many transactions there were. `run` must differ from run to run.
-    pub async fn run(&self, run: &Run, number: u32, warm: &Cell<bool>) -> Result<Outcome, Failure> {
+    pub async fn run(&self, run: &Run, number: u32, marks: &Marks) -> Result<Outcome, Failure> {
         let logs = self.work_directory.join(format!("pgbench-{number}"));
         fs::create_dir(&logs)?;
         let mut command = self.command(run, number);
@@ -141,30 +145,30 @@ impl Pgbench {
             return Err("pgbench has no output".into());
         };
         let all = async {
-            let progress = follow(errors, warm_up(run.work), warm).await?;
+            let progress = follow(errors, run, marks).await?;
             let mut printed = String::new();
             output.read_to_string(&mut printed).await?;
             Ok::<_, Failure>((progress, printed, child.wait().await?))
         };
-        let ended = timeout(run.duration + warm_up(run.work) + GRACE, all).await;
+        let ended = timeout(run.duration + warm_up(run) + GRACE, all).await;
         let (progress, printed, status) = ended.map_err(|_| "pgbench does not end")??;
-        if !status.success() || progress.seconds <= 0.0 {
+        let Some((transactions, seconds)) = progress.after_warm_up(&printed).filter(|_| status.success()) else {
             return Err(format!("pgbench ended with {status}:\n{}", progress.errors.join("\n")).into());
-        }
+        };
         let mut times = times(&logs, progress.warm_at)?;
         fs::remove_dir_all(&logs)?;
         let sample = Sample {
-            per_second: progress.transactions / progress.seconds,
+            per_second: transactions / seconds,
             p50_ms: f64::from(percentile(&mut times, 500)) / 1000.0,
             p99_ms: f64::from(percentile(&mut times, 990)) / 1000.0,
             errors: number_after(&printed, "number of failed transactions: ").unwrap_or_default(),
             ..Sample::default()
         };
-        Ok(Outcome { sample, requests: progress.transactions, orders: 0.0 })
+        Ok(Outcome { sample, requests: transactions, orders: 0.0 })
     }
 
     fn command(&self, run: &Run, number: u32) -> Command {
-        let (clients, duration) = (run.connections, run.duration + warm_up(run.work));
+        let (clients, duration) = (run.connections, run.duration + warm_up(run));
         let mut command = Command::new(&self.program);
         for (name, _) in env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"PG")) {
             command.env_remove(name);
@@ -215,20 +219,34 @@ fn number_after<T: std::str::FromStr>(text: &str, phrase: &str) -> Option<T> {
 /// What pgbench has said while it ran.
 #[derive(Default)]
 struct Said {
-    /// Seconds and transactions after the warm-up.
+    /// How long the warm-up took in the end, in seconds, and how many transactions it had.
     seconds: f64,
     transactions: f64,
-    /// When the warm-up was over, in seconds since 1970 as pgbench's logs have it.
+    /// When it was over, in seconds since 1970 as pgbench's logs have it.
     warm_at: f64,
     /// Other lines, which are errors.
     errors: Vec<String>,
 }
 
+impl Said {
+    /// How many transactions there were after the warm-up, and in how many seconds, by what pgbench printed at the end.
+    fn after_warm_up(&self, printed: &str) -> Option<(f64, f64)> {
+        let all: f64 = number_after(printed, "number of transactions actually processed: ")?;
+        let seconds = all / number_after::<f64>(printed, "tps = ")?;
+        let (after, rest) = (all - self.transactions, seconds - self.seconds);
+        // On a machine that is far too busy there may be nothing left, and all of it is as good as any part.
+        if rest < LEAST_SECONDS || after < 1.0 { (all > 0.0).then_some((all, seconds)) } else { Some((after, rest)) }
+    }
+}
+
 /// Reads the line that pgbench writes every second until it ends:
 /// `progress: 3.0 s, 5432.1 tps, lat 5.891 ms stddev 1.2, 0 failed`.
-async fn follow(output: ChildStderr, warm_up: Duration, warm: &Cell<bool>) -> Result<Said, Failure> {
+async fn follow(output: ChildStderr, run: &Run, marks: &Marks) -> Result<Said, Failure> {
     let mut said = Said::default();
-    let mut before = 0.0;
+    let (mut before, mut since) = (0.0, 0.0);
+    let warm_up = warm_up(run);
+    // With its last line pgbench ends, and so do PostgreSQL's processes, which is not to be counted.
+    let last = (warm_up + run.duration).as_secs_f64() - 0.5;
     let mut lines = BufReader::new(output).lines();
     while let Some(line) = lines.next_line().await? {
         let Some(at) = number_after::<f64>(&line, "progress: ") else {
@@ -239,14 +257,21 @@ async fn follow(output: ChildStderr, warm_up: Duration, warm: &Cell<bool>) -> Re
         };
         let per_second: f64 = number_after(&line, " s, ").unwrap_or_default();
         // The seconds do not end exactly when they should.
-        if said.warm_at > 0.0 {
-            said.seconds += at - before;
-            said.transactions += per_second * (at - before);
-        } else if at > warm_up.as_secs_f64() - 0.5 {
-            said.warm_at = seconds_since_1970();
-            warm.set(true);
-        }
+        let transactions = per_second * (at - before);
         before = at;
+        if said.warm_at > 0.0 {
+            since += transactions;
+            if at < last {
+                marks.set(Mark::Done(since));
+            }
+            continue;
+        }
+        said.transactions += transactions;
+        said.seconds = at;
+        if at > warm_up.as_secs_f64() - 0.5 {
+            said.warm_at = seconds_since_1970();
+            marks.set(Mark::Warm);
+        }
     }
     Ok(said)
 }

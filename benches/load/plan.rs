@@ -58,7 +58,7 @@ fn add(runs: &mut Vec<Run>, options: &Options, usual: &[usize], works: &[Work]) 
 pub struct Progress {
     done: usize,
     all: usize,
-    /// Of the runs that are left, without starting and ending them.
+    /// Of what is left, without starting and ending the runs.
     planned: Duration,
     /// What starting and ending took so far.
     besides: Duration,
@@ -66,10 +66,16 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Before the first run.
-    pub fn new(runs: &[Run]) -> Self {
-        let planned = runs.iter().map(|run| run.duration).sum();
-        Self { done: 0, all: runs.len(), planned, besides: Duration::ZERO, run_started: Instant::now() }
+    /// Before the first run; `afterwards` is what comes after the last one.
+    pub fn new(runs: &[Run], afterwards: Duration) -> Self {
+        let planned: Duration = runs.iter().map(|run| run.duration).sum();
+        Self {
+            done: 0,
+            all: runs.len(),
+            planned: planned + afterwards,
+            besides: Duration::ZERO,
+            run_started: Instant::now(),
+        }
     }
 
     /// To be called when a run begins.

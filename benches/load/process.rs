@@ -9,6 +9,9 @@ use crate::work::Memory;
 const TICK_MILLIS: u64 = 10;
 const TICK: Duration = Duration::from_millis(TICK_MILLIS);
 
+/// How often a sum is begun again when processes end meanwhile.
+const TRIES: usize = 20;
+
 /// The part of `/proc/PID/stat` that matters here.
 struct Stat {
     parent: u32,
@@ -45,12 +48,21 @@ pub fn cpu_with_ended(pids: &[u32]) -> Duration {
 
 /// CPU time that a process and all its children have used so far, those that have ended included.
 pub fn cpu_with_children(pid: u32) -> Option<Duration> {
-    let parent = stat(pid)?;
-    let children = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
-        let child = stat(entry.file_name().to_str()?.parse().ok()?)?;
-        (child.parent == pid).then_some(child.own + child.waited)
-    });
-    Some(TICK * (parent.own + parent.waited + children.sum::<u32>()))
+    let mut parent = stat(pid)?;
+    for _ in 0..TRIES {
+        let children = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
+            let child = stat(entry.file_name().to_str()?.parse().ok()?)?;
+            (child.parent == pid).then_some(child.own + child.waited)
+        });
+        let children: u32 = children.sum();
+        let after = stat(pid)?;
+        // A child that ended meanwhile may be missing among both.
+        if after.waited == parent.waited {
+            return Some(TICK * (parent.own + parent.waited + children));
+        }
+        parent = after;
+    }
+    None
 }
 
 /// CPU time that all programs have used so far, and what the hypervisor has withheld. What the kernel does in interrupts

@@ -1,6 +1,5 @@
 //! The service as its users run it, on a database of its own, and one run of load on it.
 
-use std::cell::Cell;
 use std::time::Duration;
 
 use tokio_postgres::Client;
@@ -8,7 +7,7 @@ use tokio_postgres::Client;
 use crate::Failure;
 use crate::http_run::{self, Load, Target};
 use crate::keys::Keys;
-use crate::meter::Outcome;
+use crate::meter::{Marks, Outcome};
 use crate::paced;
 use crate::pgbench::{Pgbench, Place};
 use crate::plan::Run;
@@ -134,9 +133,9 @@ pub async fn send(target: &Target, load: Load) -> Result<Outcome, Failure> {
 
 /// Runs pgbench.
 pub async fn run_pgbench(stand: &Stand, pgbench: &Pgbench, run: &Run) -> Result<Sample, Failure> {
-    let warm = Cell::new(false);
-    let outcome = pgbench.run(run, stand.next_run(), &warm);
-    stand.meter(Vec::new()).watch_warm(outcome, &warm).await
+    let marks = Marks::default();
+    let outcome = pgbench.run(run, stand.next_run(), &marks);
+    stand.meter(Vec::new()).watch_marked(outcome, &marks).await
 }
 
 /// Lets this process, and those that it starts, open as many files as the system allows; gives how many connections that

@@ -79,7 +79,7 @@ pub fn start_postgres(run: &RunDirectory) -> Result<(Binaries, Server), Failure>
         ("max_wal_size", "16GB"),
         ("checkpoint_timeout", "30min"),
         // pgbench with 512 clients, the service, and two others with theirs.
-        ("max_connections", "700"),
+        ("max_connections", "750"),
     ];
     let options = Options {
         data_dir: run.path().join("postgres"),

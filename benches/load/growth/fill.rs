@@ -91,6 +91,9 @@ pub async fn fill(stand: &Stand, service: &Service, rows: u64, order: KeyOrder) 
     make_indexes(&service.client, &made_later, order).await?;
     service.client.batch_execute("RESET synchronous_commit").await?;
     service.client.batch_execute("VACUUM (ANALYZE) idempotency_keys, orders").await?;
+    let size = "SELECT pg_size_pretty(pg_database_size(current_database()))";
+    let size: String = service.client.query_one(size, &[]).await?.try_get(0)?;
+    eprintln!("the database takes {size}");
     keep_wal(&stand.client, WAL_AFTERWARDS).await?;
     stand.client.batch_execute("CHECKPOINT").await?;
     Ok(loaded)
