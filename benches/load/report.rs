@@ -94,8 +94,15 @@ impl Report {
 
     /// What was compared, with how many connections, and the ratio.
     pub fn ratios(&self) -> Vec<((Work, Work), usize, f64)> {
+        let works: BTreeSet<_> = self.cells().into_iter().map(|cell| cell.0).collect();
+        let others = works.into_iter().filter_map(|work| match work {
+            Work::PeerNew(_) => Some((Work::New, work)),
+            Work::PeerReplay(_) => Some((Work::Replay, work)),
+            _ => None,
+        });
         let pairs = RATIOS
             .into_iter()
+            .chain(others)
             .flat_map(|pair| self.connections(pair.0).into_iter().map(move |connections| (pair, connections)));
         pairs.filter_map(|(pair, connections)| Some((pair, connections, self.ratio(pair, connections)?))).collect()
     }
