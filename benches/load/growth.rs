@@ -2,6 +2,9 @@
 //!
 //! Twice, each with databases of its own: with random keys, and with keys that grow with time. At last the clean-up runs
 //! beside the works, with one in twenty of the loaded keys to remove.
+//!
+//! Replays ask for any of the loaded keys, on the empty database for any of the few that there are: what caches give to
+//! those is part of the comparison.
 
 mod fill;
 mod report;
