@@ -59,8 +59,12 @@ verify-notifications: build ## 200 orders' notifications, shuffled and repeated,
 	  --notifications $(or $(SHUFFLES),20) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 .PHONY: bench
-bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one)
-	cargo bench --locked --bench load
+bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one, PEERS=1 with other services, ARGS=--help)
+	cargo bench --locked --bench load -- $(ARGS)
+
+.PHONY: bench-growth
+bench-growth: ## the service on a database of many orders beside an empty one (ROWS=20000000)
+	cargo bench --locked --bench load -- growth $(ARGS)
 
 .PHONY: clean
 clean: ## remove what was built; the data in .ichido stays

@@ -6,21 +6,17 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::Failure;
-use crate::client::Connection;
+use crate::client::{Answer, Connection, ORDER_ANSWER_BYTES, PAGE_ANSWER_BYTES};
+use crate::keys::Keys;
 use crate::requests::{KNOWN, Requests};
+use crate::tally::{Tally, unexpected};
 use crate::work::Work;
 
 /// How long the last answers may take after the end of a run.
-const GRACE: Duration = Duration::from_secs(10);
+pub const GRACE: Duration = Duration::from_secs(10);
 
 /// A connection with more errors than this gives up: the run has failed anyway.
 const ERROR_LIMIT: u64 = 20;
-
-/// How many errors are described.
-const NOTES: usize = 3;
-
-/// How much of an unexpected answer is shown.
-const NOTE_LENGTH: usize = 300;
 
 /// Whom the load goes to.
 #[derive(Debug, Clone)]
@@ -31,76 +27,117 @@ pub struct Target {
     pub token: String,
 }
 
-/// What happened on one connection, or on all of them.
-#[derive(Debug, Default)]
-pub struct Tally {
-    /// Microseconds of each request that was answered as it should be.
-    pub latencies: Vec<u32>,
-    /// Requests that were not.
-    pub errors: u64,
-    /// The first few of these.
-    pub notes: Vec<String>,
+/// What is sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Which requests.
+    pub work: Work,
+    /// How their keys are made, unless the work says.
+    pub keys: Keys,
+    /// How many requests are under way at any time.
+    pub connections: usize,
+    /// For how long.
+    pub duration: Duration,
+    /// The number of this run, another one for each.
+    pub run: u32,
 }
 
-impl Tally {
-    fn error(&mut self, note: String) {
-        self.errors += 1;
-        if self.notes.len() < NOTES {
-            self.notes.push(note);
+impl Load {
+    fn answer_bytes(&self) -> usize {
+        if self.work.is_list() { PAGE_ANSWER_BYTES } else { ORDER_ANSWER_BYTES }
+    }
+}
+
+/// One connection at the end of a run.
+struct Driven {
+    tally: Tally,
+    /// Keys of the run that this connection has sent, all from 0 on.
+    sent: u32,
+    /// Those of them that it was told to have made.
+    made: Vec<u32>,
+}
+
+impl Driven {
+    /// Makes the next request; gives the status that is expected.
+    fn prepare(&mut self, requests: &mut Requests, load: Load) -> u16 {
+        if load.work != Work::Storm {
+            return requests.next(load.work);
+        }
+        requests.numbered(load.run, self.sent);
+        self.sent += 1;
+        201
+    }
+
+    fn note(&mut self, work: Work, expected: u16, answer: &Answer<'_>, latency: Duration) {
+        self.tally.answer(work, expected, answer, latency);
+        if work == Work::Storm && answer.status == 201 {
+            self.made.push(self.sent - 1);
         }
     }
-
-    fn merge(&mut self, other: Tally) {
-        self.latencies.extend(other.latencies);
-        self.errors += other.errors;
-        self.notes.extend(other.notes);
-        self.notes.truncate(NOTES);
-    }
 }
 
-/// Runs a work for a time; gives what happened and how long it took until the last answer.
-pub async fn run(
-    target: &Target,
-    work: Work,
-    connections: usize,
-    duration: Duration,
-) -> Result<(Tally, Duration), Failure> {
-    let opened = open(target, connections).await?;
+/// Sends a load; gives what happened and how long it took until the last answer.
+pub async fn run(target: &Target, load: Load) -> Result<(Tally, Duration), Failure> {
+    let opened = open(target, load.connections, load.answer_bytes()).await?;
     let start = Instant::now();
-    let until = start + duration;
+    let until = start + load.duration;
     let mut tasks = JoinSet::new();
     for connection in opened {
-        tasks.spawn(drive(connection, target.clone(), work, until));
+        tasks.spawn(drive(connection, target.clone(), load, until));
     }
     let mut total = Tally::default();
+    let mut race = Race::default();
     let all = async {
-        while let Some(tally) = tasks.join_next().await {
-            total.merge(tally?);
+        while let Some(driven) = tasks.join_next().await {
+            let Driven { tally, sent, made } = driven?;
+            total.merge(tally);
+            race.add(sent, &made);
         }
         Ok::<(), Failure>(())
     };
-    let in_time = timeout(duration + GRACE, all).await;
+    let in_time = timeout(load.duration + GRACE, all).await;
     let elapsed = start.elapsed();
     match in_time {
         Ok(result) => result?,
         // Tasks that hang end when the set is dropped, and what they have measured is lost with them.
         Err(_) => (0..tasks.len()).for_each(|_| total.error(format!("no answer within {GRACE:?}"))),
     }
+    race.judge(&mut total);
     Ok((total, elapsed))
+}
+
+/// How often each key of a same-key storm has made an order, by its number.
+#[derive(Debug, Default)]
+struct Race(Vec<u32>);
+
+impl Race {
+    fn add(&mut self, sent: u32, made: &[u32]) {
+        self.0.resize(self.0.len().max(sent as usize), 0);
+        for &index in made {
+            self.0[index as usize] += 1;
+        }
+    }
+
+    /// Each key must have made exactly one order.
+    fn judge(&self, total: &mut Tally) {
+        for (index, &made) in self.0.iter().enumerate().filter(|&(_, &made)| made != 1) {
+            total.error(format!("key {index} was answered with 201 {made} times"));
+        }
+    }
 }
 
 /// Makes the orders that are replayed later. Each request must be answered as new.
 pub async fn create_known(target: &Target, connections: usize) -> Result<(), Failure> {
     let connections = u32::try_from(connections)?;
     let mut tasks = JoinSet::new();
-    for (first, mut connection) in (0..).zip(open(target, connections as usize).await?) {
-        let mut requests = Requests::new(&target.address, &target.token);
+    for (first, mut connection) in (0..).zip(open(target, connections as usize, ORDER_ANSWER_BYTES).await?) {
+        let mut requests = Requests::new(&target.address, &target.token, Work::New, Keys::RANDOM);
         tasks.spawn(async move {
             for index in (first..KNOWN).step_by(connections as usize) {
                 requests.known(index);
-                let (status, body) = connection.exchange(requests.bytes()).await?;
-                if status != 201 {
-                    return Err(Failure::from(unexpected(status, body)));
+                let answer = connection.exchange(requests.bytes()).await?;
+                if answer.status != 201 {
+                    return Err(Failure::from(unexpected(&answer)));
                 }
             }
             Ok(())
@@ -115,47 +152,46 @@ pub async fn create_known(target: &Target, connections: usize) -> Result<(), Fai
     timeout(GRACE, all).await.map_err(|_| "the orders to replay could not be made in time")?
 }
 
-async fn open(target: &Target, connections: usize) -> Result<Vec<Connection>, Failure> {
+/// Sends one request on a connection of its own; gives the status.
+pub async fn send_one(target: &Target, request: &[u8]) -> Result<u16, Failure> {
+    let mut connection = Connection::open(&target.address, ORDER_ANSWER_BYTES).await?;
+    let answer = timeout(GRACE, connection.exchange(request)).await??;
+    Ok(answer.status)
+}
+
+async fn open(target: &Target, connections: usize, answer_bytes: usize) -> Result<Vec<Connection>, Failure> {
     let mut opened = Vec::with_capacity(connections);
-    for _ in 0..connections {
-        opened.push(timeout(GRACE, Connection::open(&target.address)).await??);
+    for number in 1..=connections {
+        let connection = timeout(GRACE, Connection::open(&target.address, answer_bytes)).await;
+        let connection = connection.map_err(|_| format!("connection {number} was not accepted within {GRACE:?}"))?;
+        opened.push(connection.map_err(|error| format!("connection {number}: {error}"))?);
     }
     Ok(opened)
 }
 
 /// One connection's loop. Never waits for anything but the answer.
-async fn drive(mut connection: Connection, target: Target, work: Work, until: Instant) -> Tally {
-    let mut requests = Requests::new(&target.address, &target.token);
-    let mut tally = Tally::default();
+async fn drive(mut connection: Connection, target: Target, load: Load, until: Instant) -> Driven {
+    let mut requests = Requests::new(&target.address, &target.token, load.work, load.keys);
+    let mut driven = Driven { tally: Tally::default(), sent: 0, made: Vec::new() };
     let mut now = Instant::now();
-    while now < until && tally.errors < ERROR_LIMIT {
-        let expected = requests.next(work);
+    while now < until && driven.tally.errors < ERROR_LIMIT {
+        let expected = driven.prepare(&mut requests, load);
         let sent = Instant::now();
         let outcome = connection.exchange(requests.bytes()).await;
         now = Instant::now();
         match outcome {
-            Ok((status, _)) if status == expected => tally.latencies.push(micros(now - sent)),
-            Ok((status, body)) => tally.error(unexpected(status, body)),
+            Ok(answer) => driven.note(load.work, expected, &answer, now - sent),
             Err(error) => {
-                tally.error(error.to_string());
-                match Connection::open(&target.address).await {
+                driven.tally.error(error.to_string());
+                match Connection::open(&target.address, load.answer_bytes()).await {
                     Ok(next) => connection = next,
                     Err(error) => {
-                        tally.error(error.to_string());
-                        return tally;
+                        driven.tally.error(error.to_string());
+                        return driven;
                     }
                 }
             }
         }
     }
-    tally
-}
-
-fn unexpected(status: u16, body: &[u8]) -> String {
-    let shown = &body[..body.len().min(NOTE_LENGTH)];
-    format!("unexpected status {status}: {}", String::from_utf8_lossy(shown))
-}
-
-fn micros(duration: Duration) -> u32 {
-    u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
+    driven
 }

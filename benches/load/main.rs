@@ -2,58 +2,55 @@
 //!
 //! `cargo bench --bench load` starts a private PostgreSQL with production durability and the service on it, and then
 //! runs the works of [`work::Work`] in turn, so that whatever drifts on the machine hits all of them alike. Absolute
-//! figures depend on the machine; the ratios are what counts. `QUICK=1` runs one short round.
+//! figures depend on the machine; the ratios are what counts. `QUICK=1` runs one short round, and arguments after `--`
+//! choose a part: see [`options::USAGE`].
 //!
-//! The table goes to stdout, progress to stderr, and the same figures to `target/bench/load.json`.
+//! The table goes to stdout, progress to stderr, and the same figures to `target/bench/load.json` and `load.svg`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it prints is its result")]
 #![allow(clippy::indexing_slicing, reason = "a bench that panics has failed, and says where")]
 
+mod chart;
 mod client;
+mod gates;
+mod growth;
 mod http_run;
+mod json;
+mod keys;
+mod load;
+mod meter;
+mod options;
+mod paced;
+mod peers;
 mod pgbench;
+mod plan;
 mod process;
 mod report;
 mod requests;
+mod scripts;
+mod service;
 mod setup;
 mod stand;
 mod statistics;
 mod steps;
+mod table;
+mod tally;
 mod work;
 
 use std::env;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use report::Report;
-use stand::Stand;
-use work::{CONNECTIONS, Sample, WORKS};
+use options::{Mode, Options, USAGE};
 
 /// Why the bench could not go on. One that a task hands over must be `Send`.
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// How much is measured.
-#[derive(Debug, Clone, Copy)]
-struct Scale {
-    rounds: usize,
-    /// Of each run.
-    duration: Duration,
-}
-
-impl Scale {
-    fn from_environment() -> Self {
-        let quick = env::var_os("QUICK").is_some_and(|value| !value.is_empty() && value != "0");
-        if quick {
-            Self { rounds: 1, duration: Duration::from_secs(2) }
-        } else {
-            Self { rounds: 3, duration: Duration::from_secs(5) }
-        }
-    }
-}
+/// Wrong arguments, as programs usually say it.
+const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     // `cargo bench` passes this; `cargo test --all-targets` runs the target too, but does not want minutes of load.
@@ -61,6 +58,17 @@ fn main() -> ExitCode {
         eprintln!("load bench: nothing done; run it with `cargo bench --bench load`");
         return ExitCode::SUCCESS;
     }
+    if env::args().any(|argument| argument == "--help") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let options = match Options::read(env::args().skip(1)) {
+        Ok(options) => options,
+        Err(error) => {
+            eprintln!("load bench: {error}\n\n{USAGE}");
+            return ExitCode::from(WRONG_USAGE);
+        }
+    };
     // One thread for the load generator: it shares the machine with the service and PostgreSQL.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -69,8 +77,8 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match runtime.block_on(measure_until_interrupted()) {
-        Ok(report) if report.errors() == 0 => ExitCode::SUCCESS,
+    match runtime.block_on(run_until_interrupted(&options)) {
+        Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("load bench: {error}");
@@ -79,54 +87,42 @@ fn main() -> ExitCode {
     }
 }
 
-/// An interruption drops everything on the way, which ends the processes and removes the data.
-async fn measure_until_interrupted() -> Result<Report, Failure> {
+/// Gives how many errors there were. An interruption drops everything on the way, which ends the processes and removes
+/// the data.
+async fn run_until_interrupted(options: &Options) -> Result<u64, Failure> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
-        result = measure() => result,
+        result = run(options) => result,
         _ = interrupt.recv() => Err("interrupted".into()),
         _ = terminate.recv() => Err("terminated".into()),
     }
 }
 
-async fn measure() -> Result<Report, Failure> {
-    let scale = Scale::from_environment();
+async fn run(options: &Options) -> Result<u64, Failure> {
     let directory = bench_directory();
-    let stand = Stand::start(&directory).await?;
-    let mut report = Report::new(stand.environment(), scale.duration);
-    eprintln!("{}", report.environment());
-    stand.warm_up().await?;
-    for round in 1..=scale.rounds {
-        for connections in CONNECTIONS {
-            for work in WORKS {
-                let Some(sample) = stand.run(work, connections, scale.duration).await? else {
-                    continue;
-                };
-                eprintln!("round {round}/{}  {}", scale.rounds, progress(work.name(), connections, &sample));
-                report.add(work, connections, sample);
-            }
+    match options.mode {
+        Mode::Growth => {
+            let report = growth::measure(options, &directory).await?;
+            println!("{report}");
+            write(&directory, "growth.json", &format!("{:#}\n", report.json()))?;
+            Ok(report.errors())
+        }
+        Mode::Load => {
+            let report = load::measure(options, &directory).await?;
+            println!("{report}");
+            write(&directory, "load.json", &format!("{:#}\n", report.json()))?;
+            write(&directory, "load.svg", &report.chart())?;
+            Ok(report.errors())
         }
     }
-    report.set_rows(stand.count_rows().await?);
-    for round in 1..=scale.rounds {
-        let steps = stand.run_steps().await?;
-        eprintln!("round {round}/{}  one worker: {:.0} effects a second", scale.rounds, steps.per_second);
-        report.add_steps(steps);
-    }
-    println!("{report}");
-    let file = directory.join("load.json");
-    std::fs::write(&file, format!("{:#}\n", report.json()))?;
-    eprintln!("written: {}", file.display());
-    Ok(report)
 }
 
-fn progress(work: &str, connections: usize, sample: &Sample) -> String {
-    let Sample { per_second, p50_ms, p99_ms, errors, .. } = sample;
-    format!(
-        "{work:<24} {connections:>4} connections  {per_second:>8.0}/s  p50 {p50_ms:.2} ms  p99 {p99_ms:.2} ms  errors \
-         {errors}"
-    )
+fn write(directory: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let file = directory.join(name);
+    std::fs::write(&file, text)?;
+    eprintln!("written: {}", file.display());
+    Ok(())
 }
 
 /// `target/bench`, wherever cargo's target directory is.

@@ -9,6 +9,9 @@ use crate::work::Memory;
 const TICK_MILLIS: u64 = 10;
 const TICK: Duration = Duration::from_millis(TICK_MILLIS);
 
+/// How often a sum is begun again when processes end meanwhile.
+const TRIES: usize = 20;
+
 /// The part of `/proc/PID/stat` that matters here.
 struct Stat {
     parent: u32,
@@ -18,25 +21,48 @@ struct Stat {
     waited: u32,
 }
 
-/// CPU time that a process has used so far.
-pub fn cpu(pid: u32) -> Option<Duration> {
-    Some(TICK * stat(pid)?.own)
+/// A process and all that it and its children have started.
+pub fn tree(pid: u32) -> Vec<u32> {
+    let running = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let running = running.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parents: Vec<_> = running.filter_map(|pid| Some((pid, stat(pid)?.parent))).collect();
+    let mut tree = vec![pid];
+    let mut looked_at = 0;
+    while let Some(&parent) = tree.get(looked_at) {
+        tree.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| pid));
+        looked_at += 1;
+    }
+    tree
 }
 
-/// CPU time that a process and those of its children that it waited for have used so far.
-pub fn cpu_of_waiter(pid: u32) -> Option<Duration> {
-    let stat = stat(pid)?;
-    Some(TICK * (stat.own + stat.waited))
+/// CPU time that processes have used so far.
+pub fn cpu(pids: &[u32]) -> Option<Duration> {
+    pids.iter().map(|&pid| Some(TICK * stat(pid)?.own)).sum()
+}
+
+/// CPU time that processes, and those of their children that have ended, have used so far. A process that ends meanwhile
+/// is its parent's by then.
+pub fn cpu_with_ended(pids: &[u32]) -> Duration {
+    pids.iter().filter_map(|&pid| stat(pid)).map(|stat| TICK * (stat.own + stat.waited)).sum()
 }
 
 /// CPU time that a process and all its children have used so far, those that have ended included.
 pub fn cpu_with_children(pid: u32) -> Option<Duration> {
-    let parent = stat(pid)?;
-    let children = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
-        let child = stat(entry.file_name().to_str()?.parse().ok()?)?;
-        (child.parent == pid).then_some(child.own + child.waited)
-    });
-    Some(TICK * (parent.own + parent.waited + children.sum::<u32>()))
+    let mut parent = stat(pid)?;
+    for _ in 0..TRIES {
+        let children = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
+            let child = stat(entry.file_name().to_str()?.parse().ok()?)?;
+            (child.parent == pid).then_some(child.own + child.waited)
+        });
+        let children: u32 = children.sum();
+        let after = stat(pid)?;
+        // A child that ended meanwhile may be missing among both.
+        if after.waited == parent.waited {
+            return Some(TICK * (parent.own + parent.waited + children));
+        }
+        parent = after;
+    }
+    None
 }
 
 /// CPU time that all programs have used so far, and what the hypervisor has withheld. What the kernel does in interrupts
@@ -49,8 +75,14 @@ pub fn cpu_of_all() -> Option<Duration> {
     Some(Duration::from_millis(TICK_MILLIS * (user + nice + system + steal)))
 }
 
-/// Resident memory of a process now, and its peak.
-pub fn memory(pid: u32) -> Option<Memory> {
+/// Resident memory of processes now, and their peaks; pages that they share count for each.
+pub fn memory(pids: &[u32]) -> Option<Memory> {
+    let all: Vec<_> = pids.iter().map(|&pid| memory_of(pid)).collect::<Option<_>>()?;
+    let sum = |figure: fn(&Memory) -> f64| all.iter().map(figure).sum();
+    Some(Memory { resident: sum(|memory| memory.resident), peak: sum(|memory| memory.peak) })
+}
+
+fn memory_of(pid: u32) -> Option<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let mebibytes = |name: &str| {
         let line = status.lines().find(|line| line.starts_with(name))?;

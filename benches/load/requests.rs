@@ -7,8 +7,10 @@ use std::io::Write;
 use std::ops::Range;
 
 use rand::Rng;
-use uuid::Builder;
+use sha2::{Digest, Sha256};
+use uuid::{Builder, Uuid};
 
+use crate::keys::{KeyOrder, Keys};
 use crate::work::Work;
 
 /// How many keys exist for replays.
@@ -34,14 +36,22 @@ const KEY_HEADER: &str = "Idempotency-Key: ";
 const NO_KEY: &str = "00000000-0000-0000-0000-000000000000";
 const CUSTOMER_MEMBER: &str = r#""reference":""#;
 
-/// Three lines, no order reference.
-const BODY: &str = concat!(
-    r#"{"customer":{"reference":"0000000000","email":"buyer@example.com"},"currency":"JPY","lines":["#,
-    r#"{"sku":"TEA-01","description":"Sencha 100 g","quantity":2,"unit_amount":1200},"#,
-    r#"{"sku":"CUP-07","description":"Tea cup, white, 180 ml","quantity":4,"unit_amount":850},"#,
-    r#"{"sku":"POT-02","description":"Cast iron pot, 600 ml","quantity":1,"unit_amount":6400}],"#,
-    r#""expected_amount":12200,"metadata":{"channel":"app"}}"#
-);
+/// Three lines, no order reference. What follows the metadata differs.
+macro_rules! body {
+    ($rest:literal) => {
+        concat!(
+            r#"{"customer":{"reference":"0000000000","email":"buyer@example.com"},"currency":"JPY","lines":["#,
+            r#"{"sku":"TEA-01","description":"Sencha 100 g","quantity":2,"unit_amount":1200},"#,
+            r#"{"sku":"CUP-07","description":"Tea cup, white, 180 ml","quantity":4,"unit_amount":850},"#,
+            r#"{"sku":"POT-02","description":"Cast iron pot, 600 ml","quantity":1,"unit_amount":6400}],"#,
+            r#""expected_amount":12200,"metadata":{"channel":"app"}"#,
+            $rest
+        )
+    };
+}
+const BODY: &str = body!("}");
+/// The simulated gateway takes the money, and answers after 5 ms.
+const PAID_BODY: &str = body!(r#","payment":{"method":"pm_sim_slow_5"}}"#);
 
 /// The requests of one connection, one after the other in the same buffer.
 #[derive(Debug, Clone)]
@@ -49,21 +59,25 @@ pub struct Requests {
     bytes: Vec<u8>,
     key: Range<usize>,
     customer: Range<usize>,
+    keys: Keys,
+    /// The fields of every request.
+    fields: String,
 }
 
 impl Requests {
-    /// Requests to `address`, authorised by `token`.
-    pub fn new(address: &str, token: &str) -> Self {
+    /// Requests to `address`, authorised by `token`, for orders as the work has them.
+    pub fn new(address: &str, token: &str, work: Work, keys: Keys) -> Self {
+        let body = if work == Work::Paid { PAID_BODY } else { BODY };
+        let fields = format!("Host: {address}\r\nAuthorization: Bearer {token}\r\n");
         let head = format!(
-            "POST /v1/orders HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nContent-Type: \
-             application/json\r\nContent-Length: {}\r\n{KEY_HEADER}",
-            BODY.len()
+            "POST /v1/orders HTTP/1.1\r\n{fields}Content-Type: application/json\r\nContent-Length: {}\r\n{KEY_HEADER}",
+            body.len()
         );
         let key = head.len()..head.len() + NO_KEY.len();
         let body_at = key.end + 4;
-        let customer_at = body_at + BODY.find(CUSTOMER_MEMBER).unwrap_or_default() + CUSTOMER_MEMBER.len();
-        let bytes = format!("{head}{NO_KEY}\r\n\r\n{BODY}").into_bytes();
-        Self { bytes, key, customer: customer_at..customer_at + 10 }
+        let customer_at = body_at + body.find(CUSTOMER_MEMBER).unwrap_or_default() + CUSTOMER_MEMBER.len();
+        let bytes = format!("{head}{NO_KEY}\r\n\r\n{body}").into_bytes();
+        Self { bytes, key, customer: customer_at..customer_at + 10, keys, fields }
     }
 
     /// The current request.
@@ -74,14 +88,47 @@ impl Requests {
     /// Makes the next request of a work and gives the status that must answer it.
     pub fn next(&mut self, work: Work) -> u16 {
         let mut random = rand::rng();
-        if work == Work::Replay || (work == Work::Half && random.random()) {
-            self.known(random.random_range(0..KNOWN));
+        if work.is_list() {
+            self.list(work);
             return 200;
         }
-        let key = Builder::from_random_bytes(random.random()).into_uuid();
-        key.hyphenated().encode_lower(&mut self.bytes[self.key.clone()]);
+        let again = match work {
+            Work::Replay | Work::PeerReplay(_) => true,
+            Work::Half => random.random(),
+            _ => false,
+        };
+        if again {
+            match self.keys.loaded {
+                Some(loaded) => {
+                    self.set_key(loaded.key(loaded.random_kept(&mut random)));
+                    self.set_customer(0);
+                }
+                None => self.known(random.random_range(0..KNOWN)),
+            }
+            return 200;
+        }
+        let key = match self.keys.order {
+            KeyOrder::Random => Builder::from_random_bytes(random.random()).into_uuid(),
+            KeyOrder::TimeOrdered => Uuid::now_v7(),
+        };
+        self.set_key(key);
         self.set_customer(random.random_range(0..CUSTOMERS));
         201
+    }
+
+    /// Makes the next request one for a page of orders.
+    fn list(&mut self, work: Work) {
+        let mut random = rand::rng();
+        let query = match (work, self.keys.listed) {
+            (Work::ListCustomer, _) => {
+                format!("&customer_reference={}", FIRST_CUSTOMER + random.random_range(0..CUSTOMERS))
+            }
+            (Work::ListDeep, Some(listed)) => format!("&cursor={}", listed.cursor(&mut random)),
+            _ => String::new(),
+        };
+        self.bytes.clear();
+        // Into a `Vec`: cannot fail.
+        let _ = write!(self.bytes, "GET /v1/orders?limit=20{query} HTTP/1.1\r\n{}\r\n", self.fields);
     }
 
     /// Makes the request number `index` of those that are sent again and again.
@@ -90,7 +137,22 @@ impl Requests {
         self.set_customer(index);
     }
 
-    fn set_customer(&mut self, index: u32) {
+    /// Makes the request number `index` of a run, the same on every connection. Its key is as good as random.
+    pub fn numbered(&mut self, run: u32, index: u32) {
+        let hash = Sha256::digest([run.to_le_bytes(), index.to_le_bytes()].concat());
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&hash[..16]);
+        self.set_key(Builder::from_random_bytes(bytes).into_uuid());
+        self.set_customer(index % CUSTOMERS);
+    }
+
+    /// Makes the next request one with this key.
+    pub fn set_key(&mut self, key: Uuid) {
+        key.hyphenated().encode_lower(&mut self.bytes[self.key.clone()]);
+    }
+
+    /// Makes the next request one of this customer, below [`CUSTOMERS`].
+    pub fn set_customer(&mut self, index: u32) {
         // Ten digits into ten bytes: cannot fail.
         let _ = write!(&mut self.bytes[self.customer.clone()], "{}", FIRST_CUSTOMER + index);
     }

@@ -50,7 +50,7 @@ pub async fn run(url: &str, directory: &Path, client: &Client) -> Result<Steps, 
     let (mut memory, mut first) = (0.0_f64, None);
     let per_second = loop {
         sleep(LOOK_EVERY).await;
-        memory = memory.max(process::memory(worker.pid).map_or(0.0, |memory| memory.resident));
+        memory = memory.max(process::memory(&[worker.pid]).map_or(0.0, |memory| memory.resident));
         let left = u32::try_from(client.query_one(unfinished, &[&org_id]).await?.try_get::<_, i32>(0)?)?;
         // Counted from the first look that sees something done: before, the worker was only starting.
         if left < all {
@@ -63,7 +63,7 @@ pub async fn run(url: &str, directory: &Path, client: &Client) -> Result<Steps, 
             return Err(format!("{left} steps are not done after {LIMIT:?}").into());
         }
     };
-    let worker_cpu_us = process::cpu(worker.pid).unwrap_or_default().as_secs_f64() * 1e6 / f64::from(all);
+    let worker_cpu_us = process::cpu(&[worker.pid]).unwrap_or_default().as_secs_f64() * 1e6 / f64::from(all);
     let errors = judge(&partners, all).await?;
     Ok(Steps { per_second, errors, memory, worker_cpu_us })
 }
