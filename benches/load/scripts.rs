@@ -55,6 +55,12 @@ const SINGLE: Statement = Statement {
     ],
 };
 
+/// Stores the answer of one claim, as one writes it for a single row.
+const COMPLETE: &str = "
+    UPDATE idempotency_keys
+    SET state = 'completed', response_status = $3, response_headers = $4, response_body = $5, completed_at = now()
+    WHERE org_id = $1 AND idempotency_key = $2 AND state = 'in_progress'";
+
 /// The naive design: the key is claimed, the work is done, the answer is stored, all in one transaction. It stores the
 /// very columns and bytes that [`SINGLE`] stores.
 const CLASSIC: [Statement; 3] = [
@@ -89,7 +95,7 @@ const CLASSIC: [Statement; 3] = [
         ],
     },
     Statement {
-        text: include_str!("../../sql/query/idempotency_keys/complete.sql"),
+        text: COMPLETE,
         values: &[":org_id", key!(), ":response_status", ":response_headers", ":response_body"],
     },
 ];
@@ -129,8 +135,7 @@ const CHARGE: Statement = Statement {
 
 /// The second one, after the gateway has taken the money: what is stored by then, without the questions that come before.
 ///
-/// Here belongs the statement that settles a charge, once there is one: a single [`Statement`] runs without BEGIN and
-/// COMMIT.
+/// One order at a time, as one would write it by hand; the service does it for many at once.
 const SETTLE: &[Statement] = &[
     Statement {
         text: include_str!("../../sql/query/operations/move.sql"),
@@ -178,7 +183,7 @@ const SETTLE: &[Statement] = &[
         values: &[":paid_org_id", concat!("ARRAY[", order!(), "]"), "ARRAY['confirmed']", "ARRAY[1]"],
     },
     Statement {
-        text: include_str!("../../sql/query/idempotency_keys/complete.sql"),
+        text: COMPLETE,
         values: &[":paid_org_id", key!(), ":response_status", ":response_headers", ":paid_response_body"],
     },
 ];
