@@ -3,33 +3,33 @@
 -- that is known elsewhere is left to be settled alone. Only what is returned was recorded.
 --
 -- $1 org_id, $2 order_ids, $3 the tokens of their leases, $4 the gateway's names for the payments
-WITH untouched AS MATERIALIZED (
-    SELECT paid.order_id, paid.token, paid.reference, payments.provider, payments.amount, payments.currency
+WITH paid AS MATERIALIZED (
+    SELECT paid.order_id, paid.token, paid.reference, attempt.amount, attempt.currency
     FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS paid (order_id, token, reference)
-    JOIN payments ON payments.org_id = $1
-        AND payments.order_id = paid.order_id
-        AND payments.attempt = 1
-        AND payments.state = 'processing'
-        AND payments.gateway_reference IS NULL
-), paid AS MATERIALIZED (
-    SELECT order_id, token, reference, amount, currency
-    FROM untouched
-    WHERE NOT EXISTS (
-            SELECT FROM payments
-            WHERE payments.org_id = $1 AND payments.order_id = untouched.order_id AND payments.attempt <> 1
-        )
-        AND NOT EXISTS (
-            SELECT FROM payments
+    CROSS JOIN LATERAL (
+        SELECT provider, amount, currency
+        FROM payments
+        WHERE payments.org_id = $1 AND payments.order_id = paid.order_id AND payments.attempt = 1
+            AND payments.state = 'processing' AND payments.gateway_reference IS NULL
+        LIMIT 1
+    ) AS attempt
+    -- Counted, so that each is looked up by its index: of NOT EXISTS the planner makes one pass over everything.
+    WHERE (
+            SELECT count(*) FROM payments
+            WHERE payments.org_id = $1 AND payments.order_id = paid.order_id
+        ) = 1
+        AND (
+            SELECT count(*) FROM payments
             WHERE payments.org_id = $1
-                AND payments.provider = untouched.provider
-                AND payments.gateway_reference = untouched.reference
-        )
-        AND NOT EXISTS (
-            SELECT FROM reconciliation_cases
+                AND payments.provider = attempt.provider
+                AND payments.gateway_reference = paid.reference
+        ) = 0
+        AND (
+            SELECT count(*) FROM reconciliation_cases
             WHERE reconciliation_cases.org_id = $1
-                AND reconciliation_cases.order_id = untouched.order_id
+                AND reconciliation_cases.order_id = paid.order_id
                 AND reconciliation_cases.state = 'open'
-        )
+        ) = 0
 ), ended AS (
     UPDATE operations
     SET state = 'done', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
@@ -38,14 +38,13 @@ WITH untouched AS MATERIALIZED (
     WHERE operations.org_id = $1 AND operations.order_id = paid.order_id AND operations.kind = 'charge'
         AND operations.fact = '1' AND operations.state = 'leased' AND operations.lease_token = paid.token
         AND operations.attempts = 1 AND operations.questions = 0
-    RETURNING operations.order_id, operations.operation_key, operations.idempotency_key
+    RETURNING
+        operations.order_id, operations.operation_key, operations.idempotency_key, paid.amount, paid.currency, paid.reference
 ), settled AS (
     UPDATE payments
-    SET state = 'succeeded', gateway_reference = paid.reference, method_sealed = NULL, updated_at = now()
-    FROM paid, ended
-    WHERE payments.org_id = $1 AND payments.order_id = paid.order_id AND payments.attempt = 1
-        AND ended.order_id = paid.order_id
+    SET state = 'succeeded', gateway_reference = ended.reference, method_sealed = NULL, updated_at = now()
+    FROM ended
+    WHERE payments.org_id = $1 AND payments.order_id = ended.order_id AND payments.attempt = 1
 )
-SELECT ended.order_id, ended.operation_key, ended.idempotency_key, paid.amount, paid.currency, paid.reference
+SELECT order_id, operation_key, idempotency_key, amount, currency, reference
 FROM ended
-JOIN paid USING (order_id)
