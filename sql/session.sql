@@ -8,7 +8,7 @@ SET timezone = 'UTC';
 SET client_min_messages = 'warning';
 -- Statements are planned for the average: a bitmap scan with a sort is fine for a customer with ten orders, and reads
 -- everything for one with a million (all guests of a shop, say). Every list has an index in its own order; use that.
--- Likewise a plan that was made while a table was small would go on reading it whole when it has grown, until the next ANALYZE:
--- every statement here finds its rows by an index.
+-- Likewise a plan that was made while a table was small would go on reading it whole when it has grown. (On tables that were
+-- never counted by ANALYZE the planner may still choose the wrong index; autovacuum ends that within a minute.)
 SET enable_bitmapscan = off;
 SET enable_seqscan = off;

@@ -17,9 +17,9 @@ pub const DEFAULT_FILTER: &str = "info";
 /// Starts logging as `ICHIDO_LOG` (`json` or `text`; text on a terminal otherwise) and `RUST_LOG` say. Only the first
 /// call in a process has an effect.
 pub fn init(default_filter: &str) {
-    let filter = env::var("RUST_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    let asked = env::var("RUST_LOG").ok().map(|text| targets(&text));
     // The default is a constant of ours, and valid.
-    let filter = filter.unwrap_or_else(|| default_filter.parse().unwrap_or_default());
+    let filter = asked.clone().flatten().unwrap_or_else(|| targets(default_filter).unwrap_or_default());
     let text = match env::var("ICHIDO_LOG").as_deref() {
         Ok("text") => true,
         Ok("json") => false,
@@ -34,6 +34,16 @@ pub fn init(default_filter: &str) {
         let lines = lines.json().flatten_event(true).with_current_span(true).with_span_list(false);
         subscriber.with(lines).try_init()
     };
+    if asked.is_some_and(|asked| asked.is_none()) && env::var("RUST_LOG").is_ok_and(|text| !text.trim().is_empty()) {
+        tracing::warn!("RUST_LOG is not a filter such as info,ichido::access=debug, and has no effect");
+    }
+}
+
+/// Reads a filter such as `info,ichido::access=debug`; `None` when it is none. An empty part, which would be a level of its own, is
+/// left out.
+fn targets(text: &str) -> Option<Targets> {
+    let parts: Vec<_> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { None } else { parts.join(",").parse().ok() }
 }
 
 /// The libraries' own lines are warnings and errors only, whatever `RUST_LOG` says: below that the PostgreSQL client
@@ -44,5 +54,19 @@ fn may_be_logged(metadata: &Metadata<'_>) -> bool {
         Some("ichido") => true,
         Some("actix_http") => false,
         _ => *metadata.level() <= Level::WARN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_parts_of_a_filter_say_nothing() {
+        for same in ["info,ichido::access=debug", "info,,ichido::access=debug,", " info , ichido::access=debug"] {
+            assert_eq!(targets(same), targets("info,ichido::access=debug"), "{same}");
+        }
+        assert!(targets("info,").unwrap().would_enable("ichido", &Level::INFO));
+        assert_eq!((targets(""), targets(","), targets("x=nonsense")), (None, None, None));
     }
 }

@@ -69,6 +69,7 @@ impl Bench {
         let service = Service::start(&stand, "bench").await?;
         service.warm_up(&stand).await?;
         let pgbench = service.pgbench(&stand).await?;
+        service.warm_payments(&stand).await?;
         let word = Work::PeerNew("").word();
         let with_peers = options.names(word) || (options.wants(word) && !options.quick);
         let peers = if with_peers { peers::start(&stand, directory, options.install_peers).await? } else { Vec::new() };

@@ -18,27 +18,42 @@ impl<Q, A> Default for Together<Q, A> {
     }
 }
 
+/// Questions that are asked at once at most: what takes too long for all of them would be undone for all of them.
+const MOST: usize = 128;
+
 impl<Q, A> Together<Q, A> {
-    /// Asks together with whoever else asks now. `work` answers all questions in their order; it runs at most once for this call,
-    /// and not at all when somebody else took the question along. `None` when nobody answered, since whoever was at work is gone.
-    pub async fn ask<F>(&self, question: Q, work: impl FnOnce(Vec<Q>) -> F) -> Option<A>
+    /// Asks together with whoever else asks now. `work` answers all questions that it is given, in their order; it does not run when
+    /// somebody else took the question along. `None` when nobody answered, since whoever was at work is gone.
+    pub async fn ask<F>(&self, question: Q, work: impl Fn(Vec<Q>) -> F) -> Option<A>
     where
         F: Future<Output = Vec<A>>,
     {
-        let (tell, told) = oneshot::channel();
+        let (tell, mut told) = oneshot::channel();
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push((question, tell));
-        {
-            let _turn = self.working.lock().await;
-            let batch = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-            if !batch.is_empty() {
-                let (questions, tell): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-                for (answer, tell) in work(questions).await.into_iter().zip(tell) {
-                    // Whoever asked waits for this; a process that is ending may not.
-                    let _ = tell.send(answer);
+        loop {
+            tokio::select! {
+                // Whoever has an answer leaves with it, and does not first work for others.
+                biased;
+                answer = &mut told => return answer.ok(),
+                _turn = self.working.lock() => {
+                    if let Ok(answer) = told.try_recv() {
+                        return Some(answer);
+                    }
+                    let (questions, tell): (Vec<_>, Vec<_>) = self.next().into_iter().unzip();
+                    for (answer, tell) in work(questions).await.into_iter().zip(tell) {
+                        // Whoever asked waits for this; a process that is ending may not.
+                        let _ = tell.send(answer);
+                    }
                 }
             }
         }
-        told.await.ok()
+    }
+
+    /// The first that wait. Those behind them have askers of their own, who wait for their turn to work.
+    fn next(&self) -> Vec<(Q, oneshot::Sender<A>)> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = waiting.len().min(MOST);
+        waiting.drain(..most).collect()
     }
 }
 
@@ -47,7 +62,8 @@ mod tests {
     use super::*;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use tokio::sync::Notify;
+    use std::time::Duration;
+    use tokio::sync::{Notify, Semaphore, mpsc};
 
     #[tokio::test]
     async fn whoever_comes_while_others_work_is_asked_with_the_next() {
@@ -56,12 +72,15 @@ mod tests {
         let ask = |question: u32| {
             let (together, rounds, go) = (Arc::clone(&together), Arc::clone(&rounds), Arc::clone(&go));
             tokio::spawn(async move {
-                let work = |all: Vec<u32>| async move {
+                let work = |all: Vec<u32>| {
                     rounds.fetch_add(1, Ordering::Relaxed);
-                    if all == [0] {
-                        go.notified().await;
+                    let go = Arc::clone(&go);
+                    async move {
+                        if all == [0] {
+                            go.notified().await;
+                        }
+                        all.iter().map(|each| each * 2).collect()
                     }
-                    all.iter().map(|each| each * 2).collect()
                 };
                 together.ask(question, work).await
             })
@@ -76,6 +95,66 @@ mod tests {
             assert_eq!(other.await.unwrap(), Some(question * 2));
         }
         assert_eq!(rounds.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn whoever_has_an_answer_does_not_work_for_others_first() {
+        let (together, go) = (Arc::new(Together::default()), Arc::new(Semaphore::new(0)));
+        let (tell, mut rounds) = mpsc::unbounded_channel();
+        let ask = |question: u32| {
+            let (together, go, tell) = (Arc::clone(&together), Arc::clone(&go), tell.clone());
+            tokio::spawn(async move {
+                let work = |all: Vec<u32>| {
+                    tell.send(all.clone()).unwrap();
+                    let go = Arc::clone(&go);
+                    async move {
+                        go.acquire().await.unwrap().forget();
+                        all
+                    }
+                };
+                together.ask(question, work).await
+            })
+        };
+        let first = ask(0);
+        assert_eq!(rounds.recv().await, Some(vec![0]));
+        let (second, third) = (ask(1), ask(2));
+        tokio::task::yield_now().await;
+        go.add_permits(1);
+        assert_eq!(rounds.recv().await, Some(vec![1, 2]));
+        // Its round, the next one, never ends.
+        let stuck = ask(9);
+        tokio::task::yield_now().await;
+        go.add_permits(1);
+        for asked in [first, second, third] {
+            let answer = tokio::time::timeout(Duration::from_secs(5), asked).await;
+            assert!(answer.is_ok(), "held back by somebody else's round");
+        }
+        assert_eq!(rounds.recv().await, Some(vec![9]));
+        stuck.abort();
+    }
+
+    #[tokio::test]
+    async fn many_are_asked_in_several_rounds_and_all_are_answered() {
+        let (together, most) = (Arc::new(Together::default()), Arc::new(AtomicUsize::new(0)));
+        let asked: Vec<_> = (0..1_000_u32)
+            .map(|question| {
+                let (together, most) = (Arc::clone(&together), Arc::clone(&most));
+                tokio::spawn(async move {
+                    let work = |all: Vec<u32>| {
+                        most.fetch_max(all.len(), Ordering::Relaxed);
+                        async move {
+                            tokio::task::yield_now().await;
+                            all
+                        }
+                    };
+                    together.ask(question, work).await
+                })
+            })
+            .collect();
+        for (question, asked) in (0..1_000).zip(asked) {
+            assert_eq!(asked.await.unwrap(), Some(question));
+        }
+        assert!((2..=MOST).contains(&most.load(Ordering::Relaxed)));
     }
 
     #[tokio::test]

@@ -8,7 +8,9 @@ use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::{connection, keep_or_drop};
 use deadpool_postgres::{Object, Pool};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -18,10 +20,10 @@ use tokio::sync::{mpsc, oneshot};
 pub const MAX_BATCH: usize = 128;
 /// Bytes in one statement, about: a few large requests do not make many small ones wait for long.
 const MAX_BATCH_BYTES: usize = 1024 * 1024;
-/// Requests that may wait; more are refused at once.
+/// Requests that may wait in one queue; more are refused at once.
 const MAX_QUEUE: usize = 8_192;
-/// Bytes that may wait, about; more are refused at once, so that the queue's memory is bounded whatever is in it.
-const MAX_QUEUE_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes that may wait in all queues of the process, about; more are refused at once, so that memory is bounded whatever is in them.
+const MAX_QUEUE_BYTES: usize = 64 * 1024 * 1024;
 /// Longer than the session's `statement_timeout`, so that the server ends a statement before its answer is given up.
 const STATEMENT_TIME: Duration = Duration::from_millis(2_800);
 
@@ -108,13 +110,14 @@ impl<B: Batched> Clone for Batcher<B> {
 }
 
 impl<B: Batched> Batcher<B> {
-    /// Starts the task that carries batches, one at a time, each on a connection of the pool. Has to be called in a runtime.
+    /// Starts the task that carries batches, one at a time, each on a connection of the pool. `queued_bytes` counts what waits in
+    /// all queues that share it. Has to be called in a runtime.
     /// Measured: with a second one the batches are smaller, and every order is a fifth dearer for PostgreSQL.
     #[must_use]
-    pub fn start(kind: B, pool: &Pool) -> Self {
+    pub fn start(kind: B, pool: &Pool, queued_bytes: &Arc<AtomicUsize>) -> Self {
         let (queue, waiting) = mpsc::channel(MAX_QUEUE);
         tokio::spawn(work(kind, pool.clone(), waiting));
-        Self { queue, queued_bytes: Arc::default() }
+        Self { queue, queued_bytes: Arc::clone(queued_bytes) }
     }
 
     /// Asks together with whoever else asks now.
@@ -136,7 +139,7 @@ impl<B: Batched> Batcher<B> {
         match tokio::time::timeout_at(deadline.instant(), asked).await {
             Ok(Ok(asked)) => asked,
             // Dropped unanswered: the task is gone, and whether it had sent the batch is not known.
-            Ok(Err(_)) => Err(DbError::Lost { reason: "shutting down" }),
+            Ok(Err(_)) => Err(DbError::Lost { reason: "the batch was given up" }),
             Err(_) if ticket.take() => Err(DbError::Unavailable { reason: "no free connection in time".to_owned() }),
             Err(_) => Err(DbError::Lost { reason: "no answer from the database in time" }),
         }
@@ -148,7 +151,11 @@ async fn work<B: Batched>(kind: B, pool: Pool, mut waiting: mpsc::Receiver<Waiti
     while waiting.recv_many(&mut batch, MAX_BATCH).await > 0 {
         while !batch.is_empty() {
             let rest = batch.split_off(fitting(&batch));
-            carry_out(&kind, &pool, std::mem::replace(&mut batch, rest)).await;
+            let batch = std::mem::replace(&mut batch, rest);
+            // A panic is a fault of ours. Its batch is told that nobody knows, and the next one must not suffer for it.
+            if AssertUnwindSafe(carry_out(&kind, &pool, batch)).catch_unwind().await.is_err() {
+                tracing::error!("a batch ended with a panic");
+            }
         }
     }
 }

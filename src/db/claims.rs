@@ -60,9 +60,10 @@ impl Tx {
     /// [`DbError`].
     pub async fn complete_claims(&self, org: OrgId, answers: &[(&str, &StoredReply)]) -> Result<Vec<String>, DbError> {
         let keys: Vec<_> = answers.iter().map(|(key, _)| *key).collect();
-        // An HTTP status has three digits.
-        let statuses: Vec<_> =
-            answers.iter().map(|(_, reply)| i16::try_from(reply.status).unwrap_or_default()).collect();
+        let status = |reply: &StoredReply| {
+            i16::try_from(reply.status).map_err(|_| DbError::Decode { column: "response_status" })
+        };
+        let statuses: Vec<_> = answers.iter().map(|(_, reply)| status(reply)).collect::<Result<_, _>>()?;
         let headers: Vec<_> = answers.iter().map(|(_, reply)| Json(&reply.headers)).collect();
         let bodies: Vec<_> = answers.iter().map(|(_, reply)| reply.body.as_slice()).collect();
         let params: [&(dyn ToSql + Sync); 5] = [&org.0, &keys, &statuses, &headers, &bodies];

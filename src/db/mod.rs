@@ -46,6 +46,7 @@ use crate::db::tx::Tx;
 use crate::metrics::Metrics;
 use deadpool_postgres::{Object, Pool, Timeouts};
 use std::future::Future;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
@@ -64,6 +65,7 @@ pub struct Db {
     connecting: Arc<Connecting>,
     batch_pools: Arc<Mutex<Vec<Pool>>>,
     batches: Batches,
+    queued_bytes: Arc<AtomicUsize>,
     alone: Alone,
     metrics: Arc<Metrics>,
 }
@@ -77,9 +79,11 @@ impl Db {
     /// [`PoolSetupError`].
     pub fn new(connecting: Connecting, size: usize, metrics: Arc<Metrics>) -> Result<Self, PoolSetupError> {
         let (pool, batch_pool) = (connecting.pool(size)?, connecting.batch_pool()?);
-        let batches = Batches::start(&batch_pool, &metrics);
+        let queued_bytes = Arc::default();
+        let batches = Batches::start(&batch_pool, &metrics, &queued_bytes);
         let batch_pools = Arc::new(Mutex::new(vec![batch_pool]));
-        Ok(Self { pool, connecting: Arc::new(connecting), batch_pools, batches, alone: Alone::beside(size), metrics })
+        let (connecting, alone) = (Arc::new(connecting), Alone::beside(size));
+        Ok(Self { pool, connecting, batch_pools, batches, queued_bytes, alone, metrics })
     }
 
     /// The same with batches of its own, whose tasks and connections live in the runtime that this is called in.
@@ -89,7 +93,7 @@ impl Db {
         let Ok(batch_pool) = self.connecting.batch_pool() else {
             return self.clone();
         };
-        let batches = Batches::start(&batch_pool, &self.metrics);
+        let batches = Batches::start(&batch_pool, &self.metrics, &self.queued_bytes);
         self.batch_pools.lock().unwrap_or_else(PoisonError::into_inner).push(batch_pool);
         Self { batches, ..self.clone() }
     }
@@ -187,14 +191,14 @@ struct Batches {
 }
 
 impl Batches {
-    /// Starts the tasks that carry them, over a pool of their own.
-    fn start(pool: &Pool, metrics: &Arc<Metrics>) -> Self {
+    /// Starts the tasks that carry them, over a pool of their own. `queued` counts the bytes that wait in all of the process.
+    fn start(pool: &Pool, metrics: &Arc<Metrics>, queued: &Arc<AtomicUsize>) -> Self {
         let metrics = || Arc::clone(metrics);
         Self {
-            claims: Batcher::start(Claims { metrics: metrics() }, pool),
-            charges: Batcher::start(ChargeClaims { metrics: metrics() }, pool),
-            finds: Batcher::start(Finds { metrics: metrics() }, pool),
-            gateways: Batcher::start(GatewayFinds { metrics: metrics() }, pool),
+            claims: Batcher::start(Claims { metrics: metrics() }, pool, queued),
+            charges: Batcher::start(ChargeClaims { metrics: metrics() }, pool, queued),
+            finds: Batcher::start(Finds { metrics: metrics() }, pool, queued),
+            gateways: Batcher::start(GatewayFinds { metrics: metrics() }, pool, queued),
         }
     }
 }

@@ -200,6 +200,15 @@ impl Tx {
         self.row(&sql::ORDER_GET, &[&org_id.0, &order_id.0]).await?.as_ref().map(order_of).transpose()
     }
 
+    /// Some orders as the API shows them, as this transaction sees them, in no order.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn orders(&self, org: OrgId, orders: &[Uuid]) -> Result<Vec<Order>, DbError> {
+        self.rows(&sql::ORDER_GET_MANY, &[&org.0, &orders]).await?.iter().map(order_of).collect()
+    }
+
     /// Moves a locked order on to its next version: its status, and what its payments, effects and cases add up to now.
     ///
     /// # Errors

@@ -8,9 +8,43 @@ use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::operation::OperationState;
 use crate::domain::step::StepKind;
 use std::time::Duration;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+/// A step that an order gets.
+#[derive(Debug, Clone)]
+pub struct NewStep {
+    /// Of which order.
+    pub order_id: OrderId,
+    /// What.
+    pub kind: StepKind,
+    /// Where it begins.
+    pub state: OperationState,
+    /// Its key at the partner.
+    pub operation_key: String,
+    /// How long it is tried.
+    pub time: Duration,
+}
+
 impl Tx {
+    /// Asks for steps, each once however often it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn add_steps(&self, org: OrgId, steps: &[NewStep]) -> Result<(), DbError> {
+        if steps.is_empty() {
+            return Ok(());
+        }
+        let orders: Vec<_> = steps.iter().map(|step| step.order_id.0).collect();
+        let kinds: Vec<_> = steps.iter().map(|step| step.kind.as_str()).collect();
+        let states: Vec<_> = steps.iter().map(|step| step.state.as_str()).collect();
+        let keys: Vec<_> = steps.iter().map(|step| step.operation_key.as_str()).collect();
+        let seconds: Vec<_> = steps.iter().map(|step| step.time.as_secs_f64()).collect();
+        let params: [&(dyn ToSql + Sync); 6] = [&org.0, &orders, &kinds, &states, &keys, &seconds];
+        self.execute(&sql::OPERATION_ADD_STEPS, &params).await.map(|_| ())
+    }
+
     /// The steps of an order, and where each stands.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ const MAX_CONNECTIONS: usize = 10_000;
 const SHUTDOWN_SECONDS: u64 = 15;
 
 /// Threads that serve requests, unless it is said otherwise: one for each core, but no more than one PostgreSQL can keep busy.
-/// Each has two connections of its own, which carry batches.
+/// Each has three connections of its own, which carry batches.
 #[must_use]
 pub fn default_threads() -> usize {
     const MOST: usize = 8;

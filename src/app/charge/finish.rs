@@ -12,8 +12,9 @@ use crate::app::steps::steps_of;
 use crate::app::together::Together;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
-use crate::db::first_charges::{EndedCharge, FirstPaid, NewStep};
+use crate::db::first_charges::{EndedCharge, FirstPaid};
 use crate::db::orders::LockedOrder;
+use crate::db::steps::NewStep;
 use crate::db::tx::Tx;
 use crate::domain::ids::{OrderId, OrgId};
 use crate::domain::operation::OperationState;
@@ -22,18 +23,34 @@ use crate::domain::payment::PaymentState;
 use crate::domain::reply::{self, StoredReply};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// What became of a first charge that succeeded: `None` is to be settled alone; else the answer that was stored for the request
 /// that waits, if there was none yet.
 type Finished = Option<Option<StoredReply>>;
 
+/// Of one thread, so many at most are settled alone at the same time after all, since each of them needs a connection for itself.
+const ALONE: usize = 4;
+
 /// First charges that wait to be recorded, by organisation.
-#[derive(Default)]
 pub struct Finishing {
     by_org: Mutex<HashMap<OrgId, Arc<Together<FirstPaid, Finished>>>>,
+    alone: Semaphore,
+}
+
+impl Default for Finishing {
+    fn default() -> Self {
+        Self { by_org: Mutex::default(), alone: Semaphore::new(ALONE) }
+    }
 }
 
 impl Finishing {
+    /// Waits for a turn to settle one alone that could not be recorded with others.
+    pub(super) async fn turn_alone(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed.
+        self.alone.acquire().await.ok()
+    }
+
     /// Records a success together with whoever else asks now.
     pub(super) async fn finish(&self, app: &App, org_id: OrgId, paid: FirstPaid) -> Finished {
         let together = {

@@ -67,12 +67,14 @@ pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppErr
     } else {
         TOO_LATE
     };
+    let mut turn = None;
     if let (ChargeFact::Succeeded { reference: Some(reference) }, Some(1)) = (&heard.fact, charge.id.attempt()) {
         let id = &charge.id;
         let paid = FirstPaid { order_id: id.order_id, token: charge.lease.token, reference: reference.clone() };
         if let Some(reply) = app.finishing.finish(app, id.org_id, paid).await {
             return Ok(Settled { reply });
         }
+        turn = app.finishing.turn_alone().await;
     }
     let finding = Finding {
         id: charge.id,
@@ -82,5 +84,7 @@ pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppErr
         actor: "request".to_owned(),
         request_id: charge.request_id,
     };
-    settle_charge(app, &finding).await
+    let settled = settle_charge(app, &finding).await;
+    drop(turn);
+    settled
 }

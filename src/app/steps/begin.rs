@@ -1,9 +1,9 @@
 //! Asks for an order's steps, and ends those that nobody wants any more.
 
 use crate::db::error::DbError;
-use crate::db::first_charges::NewStep;
 use crate::db::operations::OperationId;
 use crate::db::step_policies::PlannedStep;
+use crate::db::steps::NewStep;
 use crate::db::tx::Tx;
 use crate::domain::case::NewCase;
 use crate::domain::ids::{OrderId, OrgId};

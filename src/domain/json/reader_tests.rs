@@ -68,6 +68,19 @@ fn nul_is_refused_wherever_it_hides() {
 }
 
 #[test]
+fn duplicates_are_found_among_few_and_among_many() {
+    for members in [2_usize, 15, 16, 17, 18, 40] {
+        let names: Vec<_> = (0..members).map(|n| format!("\"m{n}\":{n}")).collect();
+        for repeated in 0..members {
+            let text = format!("{{{},\"\\u006d{repeated}\":0}}", names.join(","));
+            let error = parse(text.as_bytes()).unwrap_err();
+            assert_eq!((error.kind, error.pointer), (JsonErrorKind::DuplicateMember, format!("/m{repeated}")));
+        }
+        assert!(parse(format!("{{{},\"m\":0}}", names.join(",")).as_bytes()).is_ok());
+    }
+}
+
+#[test]
 fn duplicates_are_found_after_unescaping() {
     let expected = (JsonErrorKind::DuplicateMember, "/o/a".to_owned(), 14);
     assert_eq!(refusal(r#"{"o": {"a":1, "a":1}}"#), expected);
