@@ -77,6 +77,8 @@ pub fn start_postgres(run: &RunDirectory) -> Result<(Binaries, Server), Failure>
     let settings = [
         ("shared_buffers", "256MB"),
         ("max_wal_size", "16GB"),
+        // What a checkpoint keeps of the log to be written again: see `Service::recycle_log`.
+        ("min_wal_size", "1GB"),
         ("checkpoint_timeout", "30min"),
         // pgbench with 512 clients, the service, and two others with theirs.
         ("max_connections", "750"),

@@ -39,7 +39,7 @@ pub struct Keyed {
     /// Its fingerprint.
     pub fingerprint: Fingerprint,
     /// The body in canonical form, its payment method hashed: what is kept, and what another request is compared with.
-    pub canonical: String,
+    pub canonical: Arc<str>,
 }
 
 impl Command {
@@ -62,7 +62,7 @@ impl Command {
     #[must_use]
     pub fn keyed(self: &Arc<Self>, mut body: Json<'_>, secret: &[&str]) -> Keyed {
         mask(&mut body, secret);
-        let canonical = canonical(&body);
+        let canonical = Arc::<str>::from(canonical(&body));
         Keyed { fingerprint: self.fingerprint_of(&canonical), canonical, command: Arc::clone(self) }
     }
 }

@@ -70,7 +70,7 @@ impl Payment {
             fingerprint: keyed.fingerprint,
             kept_for_seconds: keyed.command.org.keys_kept_for_seconds,
             order,
-            canonical_request: keyed.canonical.clone(),
+            canonical_request: Arc::clone(&keyed.canonical),
             provider: self.provider.clone(),
             gateway_sha256: self.gateway_sha256.clone(),
             method_sealed: self.method_sealed.clone(),

@@ -40,20 +40,23 @@ pub(super) async fn place(
 }
 
 async fn place_unpaid(app: &App, keyed: &Keyed, order: Order, deadline: Deadline) -> Result<Answer, AppError> {
-    let reply = reply::created(&order);
-    // Shared with the batch that it goes into.
+    // Shared with the batch that it goes into, and the answer taken from it once it is won: thousands may wait at once.
     let claim = Arc::new(NewClaim {
         key: keyed.command.key.clone(),
         fingerprint: keyed.fingerprint,
         kept_for_seconds: keyed.command.org.keys_kept_for_seconds,
+        reply: reply::created(&order),
         order,
-        canonical_request: keyed.canonical.clone(),
-        reply: reply.clone(),
+        canonical_request: Arc::clone(&keyed.canonical),
     });
     let claiming = claiming(app, keyed, &claim.order, None, deadline);
     let claimed = claiming.run(async || app.db.claim_with_order(Arc::clone(&claim), deadline).await.map(tried)).await?;
     match claimed {
-        Claimed::Won(won) => Ok(Answer::first(reply, won.expires_at)),
+        Claimed::Won(won) => {
+            // Nobody else holds it any more, unless a try of it is still on its way.
+            let reply = Arc::try_unwrap(claim).map_or_else(|claim| claim.reply.clone(), |claim| claim.reply);
+            Ok(Answer::first(reply, won.expires_at))
+        }
         Claimed::Own(_) => Err(AppError::Internal),
         Claimed::Answered(answer) => Ok(answer),
     }

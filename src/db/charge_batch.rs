@@ -33,7 +33,7 @@ pub struct NewCharge {
     /// The order to place.
     pub order: Order,
     /// The request in canonical form, its payment method hashed.
-    pub canonical_request: String,
+    pub canonical_request: Arc<str>,
     /// Which gateway.
     pub provider: String,
     /// Hash of the gateway's address and secret.
@@ -134,7 +134,7 @@ async fn claim_all(metrics: &Metrics, client: &Object, charges: &[&NewCharge]) -
         &each(charges, |new| new.order.request.currency.as_str()),
         &each(charges, |new| new.order.amount),
         &each(charges, |new| new.order.status.as_str()),
-        &each(charges, |new| new.canonical_request.as_str()),
+        &each(charges, |new| new.canonical_request.as_ref()),
         &each(charges, |new| new.order.created_at),
         &each(charges, |new| new.provider.as_str()),
         &each(charges, |new| new.method_sealed.as_slice()),
@@ -153,6 +153,7 @@ struct Values<'a> {
     key: &'a str,
     fingerprint: &'a [u8],
     status: &'a str,
+    request: &'a str,
     lease_seconds: f64,
     time_seconds: f64,
 }
@@ -164,6 +165,7 @@ impl<'a> Values<'a> {
             key: new.key.as_str(),
             fingerprint: new.fingerprint.as_bytes().as_slice(),
             status: new.order.status.as_str(),
+            request: &new.canonical_request,
             lease_seconds: new.lease.1.as_secs_f64(),
             time_seconds: new.time.as_secs_f64(),
         }
@@ -184,7 +186,7 @@ impl<'a> Values<'a> {
             &order.request.currency,
             &order.amount,
             &self.status,
-            &new.canonical_request,
+            &self.request,
             &order.created_at,
             &new.provider,
             &new.method_sealed,

@@ -101,7 +101,7 @@ async fn claim_all(metrics: &Metrics, client: &Object, claims: &[&NewClaim]) -> 
         &each(claims, |claim| claim.order.request.currency.as_str()),
         &each(claims, |claim| claim.order.amount),
         &each(claims, |claim| claim.order.status.as_str()),
-        &each(claims, |claim| claim.canonical_request.as_str()),
+        &each(claims, |claim| claim.canonical_request.as_ref()),
         &each(claims, |claim| claim.order.created_at),
     ];
     timed(metrics, &sql::CLAIM_BATCH, client, params).await

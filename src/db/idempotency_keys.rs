@@ -29,7 +29,7 @@ pub struct NewClaim {
     /// The order to place.
     pub order: Order,
     /// The request in canonical form.
-    pub canonical_request: String,
+    pub canonical_request: Arc<str>,
     /// The answer to store.
     pub reply: StoredReply,
 }
@@ -185,6 +185,7 @@ pub(super) struct ClaimParams<'a> {
     fingerprint: &'a [u8],
     key: &'a str,
     order_status: &'a str,
+    request: &'a str,
     response_status: i16,
     headers: Json<&'a ReplyHeaders>,
 }
@@ -195,6 +196,7 @@ pub(super) fn claim_params(claim: &NewClaim) -> ClaimParams<'_> {
         fingerprint: claim.fingerprint.as_bytes().as_slice(),
         key: claim.key.as_str(),
         order_status: claim.order.status.as_str(),
+        request: &claim.canonical_request,
         // An HTTP status has three digits.
         response_status: i16::try_from(claim.reply.status).unwrap_or_default(),
         headers: Json(&claim.reply.headers),
@@ -221,7 +223,7 @@ impl ClaimParams<'_> {
             &order.request.currency,
             &order.amount,
             &self.order_status,
-            &claim.canonical_request,
+            &self.request,
             &order.created_at,
         ]
     }

@@ -44,6 +44,7 @@ migrations! {
     5 = "0005_trace",
     6 = "0006_inbox",
     7 = "0007_work_queues",
+    8 = "0008_autovacuum",
 }
 
 /// How a database's schema stands to this program.
