@@ -100,8 +100,8 @@ fn every_file_is_part_of_the_program() {
         };
         // Beside its parent, or a folder that several test programs share.
         let by_path = [format!("#[path = \"{name}.rs\"]"), format!("#[path = \"../{name}/mod.rs\"]")];
-        let names = |text: &str| by_path.iter().any(|path| text.contains(path));
-        let named = all.iter().any(|other| names(&other.text) && other.path.starts_with(folder));
+        let leads_here = |text: &str| by_path.iter().any(|path| text.contains(path));
+        let named = all.iter().any(|other| leads_here(&other.text) && other.path.starts_with(folder));
         if !named && !parents.iter().filter_map(|parent| text_of(parent)).any(declares) {
             dead.push(source.path.clone());
         }

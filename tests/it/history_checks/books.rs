@@ -74,7 +74,7 @@ impl Books {
 
     pub fn said(&self) -> String {
         let verdict = check(&self.history(), &self.rows, None);
-        verdict.violations.iter().map(|violation| format!("{violation}\n")).collect()
+        verdict.violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -28,8 +28,12 @@ fn effect(kind: &str, key: &str) -> Value {
     json!({ "kind": kind, "key": key, "order_id": "a", "amount": 100, "currency": "jpy" })
 }
 
+fn text_of(lines: &[Value]) -> String {
+    lines.iter().fold(String::new(), |text, line| text + &line.to_string() + "\n")
+}
+
 fn violated(lines: &[Value]) -> Vec<Invariant> {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = text_of(lines);
     let mut rows = Rows::default();
     rows.orders.insert((1, "a".to_owned()), 100);
     // Only what the journal violates: this order belongs to no key.
@@ -47,8 +51,7 @@ fn a_good_journal_is_left_in_peace() {
 fn of_a_line_without_its_end_nobody_was_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.jsonl");
-    let whole: String = good().iter().map(|line| format!("{line}\n")).collect();
-    fs::write(&path, whole + "{\"effect\":{\"kind\":\"charge\"").unwrap();
+    fs::write(&path, text_of(&good()) + "{\"effect\":{\"kind\":\"charge\"").unwrap();
     let journal = Journal::read(&path).unwrap();
     assert_eq!((journal.charges.len(), journal.failed.len(), journal.effects.len()), (1, 1, 3));
     assert!(Journal::parse("[]\n").is_err());
