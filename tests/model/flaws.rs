@@ -7,10 +7,10 @@ use crate::state::Left;
 
 const NOTHING: Left = Left { calls: 1, crashes: 0, losses: 0, notices: 0, cancels: 0, decisions: 0 };
 
-fn finds(flaw: Flaw, left: Left, property: &str) {
-    let sound = look(&world(left.clone(), None));
+fn finds(flaw: Flaw, left: Left, property: &'static str) {
+    let sound = look(&world(left.clone(), None), None);
     assert!(sound.wrong.is_empty(), "without the flaw: {:?}", sound.wrong);
-    let wrong = look(&world(left, Some(flaw))).wrong;
+    let wrong = look(&world(left, Some(flaw)), Some(property)).wrong;
     assert!(wrong.iter().any(|(name, _)| *name == property), "{flaw:?} violates only {wrong:?}");
 }
 
