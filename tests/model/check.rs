@@ -6,9 +6,9 @@ use stateright::{Checker, Expectation, HasDiscoveries, Model};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// No world is looked at for longer, or further.
+/// No world is looked at for longer, or further: so many states, those counted that are met again.
 const LIMIT: Duration = Duration::from_mins(10);
-const MOST_STATES: usize = 20_000_000;
+const MOST_STATES: usize = 60_000_000;
 
 /// What was seen of a world.
 pub struct Seen {
@@ -62,11 +62,10 @@ const SMALL: [Left; 4] = [
 ];
 
 /// Larger ones, and how many processes they have.
-const LARGE: [(Left, usize); 4] = [
+const LARGE: [(Left, usize); 3] = [
     (Left { calls: 3, crashes: 2, losses: 2, notices: 2, cancels: 1, decisions: 0 }, 2),
-    (Left { calls: 2, crashes: 1, losses: 3, notices: 1, cancels: 1, decisions: 2 }, 2),
-    (Left { calls: 2, crashes: 1, losses: 1, notices: 1, cancels: 0, decisions: 0 }, 3),
-    (Left { calls: 2, crashes: 1, losses: 1, notices: 0, cancels: 1, decisions: 0 }, 3),
+    (Left { calls: 1, crashes: 1, losses: 2, notices: 1, cancels: 1, decisions: 1 }, 2),
+    (Left { calls: 2, crashes: 1, losses: 1, notices: 0, cancels: 0, decisions: 0 }, 3),
 ];
 
 #[test]
