@@ -58,6 +58,10 @@ verify-notifications: build ## 200 orders' notifications, shuffled and repeated,
 	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/notifications.json \
 	  --notifications $(or $(SHUFFLES),20) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
+.PHONY: verify-model
+verify-model: ## every interleaving of larger worlds of the design model (minutes)
+	MODEL=full cargo test --release --locked --test model -- --nocapture --test-threads 1
+
 .PHONY: bench
 bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one, PEERS=1 with other services, ARGS=--help)
 	cargo bench --locked --bench load -- $(ARGS)

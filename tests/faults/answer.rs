@@ -1,5 +1,7 @@
 //! What an answer means to a client.
 
+use crate::history::answer::{sha256, told};
+use crate::history::line::{Event, Invoke, Op};
 use ichido::http::kinds::KINDS;
 use serde_json::Value;
 
@@ -25,6 +27,17 @@ pub struct Call {
     pub key: String,
     /// Its body.
     pub body: Vec<u8>,
+    /// What the order is to come to, if it makes one.
+    pub amount: Option<i64>,
+}
+
+impl Call {
+    /// How the history tells of a try of it.
+    pub fn invoke(&self, client: u64, org: i64) -> Invoke {
+        let op = if self.what == What::Order { Op::Order } else { Op::Change };
+        let request = sha256(&[b"POST", self.path.as_bytes(), &self.body]);
+        Invoke { client, op, org, key: self.key.clone(), request, amount: self.amount }
+    }
 }
 
 /// An HTTP answer.
@@ -67,6 +80,11 @@ impl Answer {
             (_, 500..) => Meaning::WrongAgain(self.to_string()),
             _ => Meaning::Wrong(self.to_string()),
         }
+    }
+
+    /// How the history tells of it; of `None`, when no whole answer came.
+    pub fn event(answer: Option<&Self>) -> Event {
+        told(answer.map(|answer| (answer.status, &answer.body[..], answer.location.as_deref())))
     }
 
     /// How the table counts it.

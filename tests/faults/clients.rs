@@ -3,6 +3,7 @@
 
 use crate::answer::{Answer, Call, Meaning, What};
 use crate::api::{Api, HangUp};
+use crate::history::writer::Writer;
 use crate::ledger::{Kill, Kind, Ledger, Violation};
 use crate::orders::Order;
 use rand::rngs::StdRng;
@@ -21,6 +22,8 @@ const BACKOFF_MS: std::ops::RangeInclusive<u64> = 50..=500;
 const THINK_MS: std::ops::RangeInclusive<u64> = 50..=350;
 /// No client makes more orders than this.
 const MOST_ORDERS: usize = 100_000;
+/// Share of settled keys under which another request is sent, in percent.
+const REUSED: u32 = 10;
 /// A key is asked about again when so many others have followed it.
 const REPLAY_AFTER: usize = 5;
 
@@ -71,6 +74,10 @@ pub struct Shared {
     pub api: Arc<Api>,
     /// What has happened.
     pub ledger: Arc<Ledger>,
+    /// What was sent and told.
+    pub history: Arc<Writer>,
+    /// Who calls.
+    pub client: u64,
     /// No more orders.
     pub over: CancellationToken,
 }
@@ -86,6 +93,7 @@ pub struct Manner {
 
 /// One client's life, until it is over.
 pub async fn run(shared: Shared, number: usize, manner: Manner, seed: u64) -> Vec<Record> {
+    let shared = Shared { client: number as u64, ..shared };
     let mut client = Client { shared, random: StdRng::seed_from_u64(seed), number };
     let mut records = Vec::new();
     let mut waiting = VecDeque::new();
@@ -126,6 +134,7 @@ impl Client {
             path: "/v1/orders".to_owned(),
             key: format!("order-{pair}-{n}"),
             body: order.body.clone(),
+            amount: Some(order.amount),
         });
         let cancels = self.random.random_range(0..100) < manner.cancels;
         let told = until_definite(&self.shared, &call, &mut self.random, PERSISTENCE).await;
@@ -145,6 +154,7 @@ impl Client {
             path: format!("/v1/orders/{order_id}/cancel"),
             key: format!("cancel-{}", order.key),
             body: b"{}".to_vec(),
+            amount: None,
         });
         let told = until_definite(&self.shared, &call, &mut self.random, PERSISTENCE).await;
         Cancel { call, told }
@@ -158,6 +168,11 @@ impl Client {
             if let Some(told) = told {
                 replay(&self.shared, call, told, &mut self.random).await;
             }
+        }
+        if record.told.is_some() && self.random.random_range(0..100) < REUSED {
+            let other = Call { body: record.order.another(), amount: None, ..Call::clone(&record.call) };
+            // Whatever comes of it: the history's judge looks that it was not acknowledged.
+            attempt(&self.shared, self.random.random_range(0..2), &other).await;
         }
     }
 }
@@ -227,7 +242,9 @@ async fn replay(shared: &Shared, call: &Call, told: &Told, random: &mut StdRng) 
 /// One try, and when it was lost with its server, the kill.
 async fn attempt(shared: &Shared, server: usize, call: &Call) -> (Option<Answer>, Option<Kill>) {
     let number = shared.ledger.sets_out(server);
+    let line = shared.history.invoke(call.invoke(shared.client, shared.api.org_id(call)));
     let answer = shared.api.send(server, call).await;
+    shared.history.end(line, Answer::event(answer.as_ref()));
     let kill = shared.ledger.arrives(number, answer.as_ref());
     (answer, kill)
 }
@@ -236,7 +253,9 @@ async fn hang_up(shared: &Shared, server: usize, call: &Call, random: &mut StdRn
     let after = Duration::from_millis(random.random_range(0..40));
     let how = HangUp { half: random.random_bool(0.4), reset: random.random_bool(0.5), after };
     shared.ledger.hung_up();
+    let line = shared.history.invoke(call.invoke(shared.client, shared.api.org_id(call)));
     shared.api.hang_up(server, call, how).await;
+    shared.history.end(line, Answer::event(None));
 }
 
 fn compare(shared: &Shared, call: &Call, first: &Answer, second: &Answer) {

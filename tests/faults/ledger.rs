@@ -40,6 +40,8 @@ pub enum Kind {
     Late,
     /// A process ended by itself.
     Process,
+    /// What the history's checker found.
+    History,
 }
 
 /// One thing that went wrong.

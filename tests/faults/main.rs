@@ -16,6 +16,8 @@ mod choice;
 mod clients;
 mod database;
 mod fault;
+#[path = "../history/mod.rs"]
+mod history;
 mod injector;
 mod judge;
 mod ledger;

@@ -4,7 +4,7 @@ use crate::choice::{Choice, choose};
 use crate::judge::steps::STEPS;
 use rand::Rng;
 use rand::rngs::StdRng;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// How a payment behaves at the simulated gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,5 +92,12 @@ impl Order {
             members.insert("payment".to_owned(), json!({ "method": method.word() }));
         }
         Self { method, amount, body: body.to_string().into_bytes() }
+    }
+
+    /// The body of another order, for the same key.
+    pub fn another(&self) -> Vec<u8> {
+        let mut body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        body["metadata"]["channel"] = "another".into();
+        body.to_string().into_bytes()
     }
 }

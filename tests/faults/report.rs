@@ -2,6 +2,7 @@
 
 use crate::after_kill::{AfterKill, BOUND, Percentiles};
 use crate::arguments::Arguments;
+use crate::history::Verdict;
 use crate::judge::steps::STEPS;
 use crate::judge::{Evidence, TEETH};
 use crate::ledger::{Figures, Kind, Ledger};
@@ -26,6 +27,8 @@ pub struct Report<'a> {
     pub ledger: &'a Ledger,
     /// What the judges looked at.
     pub evidence: &'a Evidence,
+    /// What the history's checker came to.
+    pub history: &'a Verdict,
 }
 
 impl Report<'_> {
@@ -69,6 +72,9 @@ impl Report<'_> {
             ("keys without their one order", json!(count(Kind::OrdersPerKey))),
             ("replays that differ", json!(count(Kind::Replay))),
             ("answers that should not be", json!(count(Kind::Answer))),
+            ("calls and keys in the history", json!([self.history.calls, self.history.keys])),
+            ("registers searched, by the rule alone", json!([self.history.searched, self.history.ruled])),
+            ("the history's invariants violated", json!(count(Kind::History))),
             ("processes that ended by themselves", json!(count(Kind::Process))),
             ("in-progress claims after 60 s", json!(in_progress)),
             ("unfinished operations after 60 s", json!(self.evidence.unfinished_operations())),

@@ -4,8 +4,9 @@ use crate::Failure;
 use crate::after_kill;
 use crate::arguments::Arguments;
 use crate::clients::{self, Manner, Record, Shared};
+use crate::history::writer::Writer;
 use crate::injector::Injector;
-use crate::judge::{bite, judge, settle};
+use crate::judge::{bite, check_history, judge, settle};
 use crate::ledger::{Kind, Ledger, Violation};
 use crate::notifications;
 use crate::progress;
@@ -32,7 +33,11 @@ pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
     let stack = Stack::start(&arguments, &logs).await?;
     let ledger = Arc::new(Ledger::new(&logs)?);
     let over = CancellationToken::new();
-    let shared = Shared { api: Arc::clone(&stack.api), ledger: Arc::clone(&ledger), over: over.clone() };
+    let book = logs.join("history.jsonl");
+    let history = Arc::new(Writer::create(&book)?);
+    let (api, clients) = (Arc::clone(&stack.api), u64::from(arguments.clients));
+    // Who asks once more in the end is the one after all clients.
+    let shared = Shared { api, ledger: Arc::clone(&ledger), history, client: clients, over: over.clone() };
     let telling = AbortOnDropHandle::new(tokio::spawn(progress::tell(Arc::clone(&ledger), arguments.faults)));
 
     let manner = Manner { paid: arguments.paid, cancels: arguments.cancels() };
@@ -51,7 +56,10 @@ pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
     let evidence = settle(&stack, &shared, records, faults_stopped, arguments.max_cases).await?;
     drop(telling);
 
-    for violation in judge(&evidence, arguments.max_cases) {
+    shared.history.finish()?;
+    let history = check_history(&book, &evidence, stack.gateway.as_ref())?;
+    let of_history = history.violations.iter().map(|found| Violation::new(Kind::History, found.to_string()));
+    for violation in judge(&evidence, arguments.max_cases).into_iter().chain(of_history) {
         ledger.violated(violation);
     }
     for what in stack.ended_by_themselves() {
@@ -62,7 +70,8 @@ pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
     {
         ledger.violated(late);
     }
-    let report = Report { arguments: &arguments, seed, stack: &stack, ledger: &ledger, evidence: &evidence };
+    let report =
+        Report { arguments: &arguments, seed, stack: &stack, ledger: &ledger, evidence: &evidence, history: &history };
     println!("{report}");
     if let Some(file) = &arguments.json {
         fs::write(file, format!("{:#}\n", report.json()))?;

@@ -54,6 +54,8 @@ pub struct Gateway {
     pub link: Proxy,
     /// Where the judge reaches it.
     pub address: SocketAddr,
+    /// Where it writes what really happens.
+    pub journal: PathBuf,
     world: Supervised,
 }
 
@@ -126,8 +128,8 @@ impl Stack {
 impl Gateway {
     async fn start(arguments: &Arguments, logs: &Path, data: &Path) -> Result<Self, Failure> {
         let address = free_address()?;
-        let journal = data.join("gateway.jsonl").to_string_lossy().into_owned();
-        let words = ["sim", "--listen", &address.to_string(), "--journal", &journal];
+        let journal = data.join("gateway.jsonl");
+        let words = ["sim", "--listen", &address.to_string(), "--journal", &journal.to_string_lossy()];
         let world = Supervised::start_listening(Program {
             name: "gateway",
             path: arguments.program.clone(),
@@ -137,7 +139,7 @@ impl Gateway {
         })
         .await?;
         let link = Proxy::start(Upstream::Tcp(address)).await?;
-        Ok(Self { link, address, world })
+        Ok(Self { link, address, journal, world })
     }
 }
 

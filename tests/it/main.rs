@@ -12,6 +12,9 @@ mod embedded;
 mod fingerprint;
 mod fingerprint_properties;
 mod gateway;
+#[path = "../history/mod.rs"]
+mod history;
+mod history_checks;
 mod house_rules;
 mod idempotency;
 mod in_flight;

@@ -4,6 +4,7 @@
 mod acknowledgements;
 mod charges;
 mod evidence;
+mod history;
 mod leftovers;
 mod settle;
 pub mod steps;
@@ -12,6 +13,7 @@ mod teeth;
 use crate::ledger::Violation;
 
 pub use evidence::Evidence;
+pub use history::check_history;
 pub use settle::settle;
 pub use teeth::{TEETH, bite};
 

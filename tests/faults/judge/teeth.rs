@@ -89,7 +89,7 @@ fn id(n: usize) -> String {
 
 fn call(what: What, n: usize) -> Arc<Call> {
     let name = if what == What::Order { "order" } else { "cancel" };
-    Arc::new(Call { what, org: 0, path: String::new(), key: format!("{name}-{n}"), body: Vec::new() })
+    Arc::new(Call { what, org: 0, path: String::new(), key: format!("{name}-{n}"), body: Vec::new(), amount: None })
 }
 
 fn told(status: u16, n: usize, payment: Option<&str>) -> Told {

@@ -46,6 +46,7 @@ impl Orders {
             path: "/v1/orders".to_owned(),
             key: Uuid::now_v7().to_string(),
             body: body.to_string().into_bytes(),
+            amount: None,
         };
         for n in 0..TRIES {
             match self.api.send(n % 2, &call).await {

@@ -103,17 +103,27 @@ impl TestApp {
 
     /// A service on a database that exists, with so many connections and these web origins.
     pub async fn start_on(url: SecretString, pool: usize, cors_origins: Vec<String>) -> Self {
-        Self::start_as(url, pool, cors_origins, payments::settings()).await
+        Self::start_as(url, pool, cors_origins, (Clock::System, payments::settings())).await
+    }
+
+    /// A service on a database that exists, with a clock of its own.
+    pub async fn start_at(url: SecretString, clock: Clock) -> Self {
+        Self::start_as(url, 4, Vec::new(), (clock, payments::settings())).await
     }
 
     /// A service on a database that exists, which takes payments like this.
     pub async fn start_with(url: SecretString, settings: PaymentSettings) -> Self {
-        Self::start_as(url, 4, Vec::new(), settings).await
+        Self::start_as(url, 4, Vec::new(), (Clock::System, settings)).await
     }
 
-    async fn start_as(url: SecretString, pool: usize, cors_origins: Vec<String>, settings: PaymentSettings) -> Self {
+    async fn start_as(
+        url: SecretString,
+        pool: usize,
+        cors_origins: Vec<String>,
+        (clock, settings): (Clock, PaymentSettings),
+    ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let app = startup::app(&url, pool, Clock::System, settings).unwrap();
+        let app = startup::app(&url, pool, clock, settings).unwrap();
         let (server, address) =
             http::server::start(app.clone(), "127.0.0.1:0".parse().unwrap(), 2, cors_origins).unwrap();
         let handle = server.handle();
