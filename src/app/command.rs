@@ -55,6 +55,14 @@ impl Command {
     /// The fingerprint of a body that came the way this one did.
     #[must_use]
     pub fn fingerprint_of(&self, canonical: &str) -> Fingerprint {
+        let canonical = planted!(
+            "fingerprint_ignores_amount",
+            &canonical
+                .split("\"unit_amount\":")
+                .map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()))
+                .collect::<String>(),
+            canonical
+        );
         fingerprint(self.method, &self.path, self.query.as_deref(), canonical)
     }
 

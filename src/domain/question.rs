@@ -27,6 +27,7 @@ pub fn question(
     can_send: bool,
 ) -> Question {
     let key_is_good = first_sent_at.is_none_or(|sent| now < sent + KEY_LIFETIME);
+    let key_is_good = planted!("gateway_key_for_ever", true, key_is_good);
     match (unwanted, can_send && key_is_good && !look_only) {
         (true, _) => Question::LookUpAndCancel,
         (false, true) => Question::SendAgain,
