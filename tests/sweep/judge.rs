@@ -40,7 +40,8 @@ pub async fn judge(case: &Case, is_abort: bool) -> Vec<String> {
         wrong.push(format!("{happened} charges altogether instead of {charges}"));
     }
     wrong.extend(count(&sql, "orders", expected.len()).await);
-    wrong.extend(count(&sql, "idempotency_keys", case.told.lock().unwrap().len()).await);
+    let told = case.told.lock().unwrap().len();
+    wrong.extend(count(&sql, "idempotency_keys", told).await);
     wrong.extend(replays(case).await);
     let ended: Vec<_> = case.processes.iter().flat_map(|process| process.history().ended()).collect();
     wrong.extend(ended.into_iter().filter(|how| !is_abort || !how.contains("SIGABRT")));
