@@ -264,7 +264,10 @@ fn policy(world: &World, kind: StepKind) -> StepPolicy {
 
 fn environment(url: &SecretString, strike: &Strike, log: &Path) -> Vec<(String, String)> {
     let log = log.to_string_lossy();
+    // Where the sweep itself is put to the test.
+    let planted = std::env::var("ICHIDO_PLANTED").unwrap_or_default();
     [
+        ("ICHIDO_PLANTED", planted.as_str()),
         ("DATABASE_URL", url.expose_secret()),
         ("ICHIDO_ALLOW_UNSAFE_DURABILITY", "true"),
         ("ICHIDO_DATABASE_POOL", "6"),
