@@ -116,16 +116,16 @@ pub async fn partner(case: &Case) {
     }
 }
 
-/// Orders that are paid elsewhere, and told of twice.
+/// Orders that are paid elsewhere; of the first ones it is told until it is accepted, of the last one twice.
 pub async fn notified(case: &Case) {
-    for n in 0..ROUNDS {
+    for n in 0..=ROUNDS {
         let id = case.order(&format!("notified-{n}"), &order_body()).await.order_id();
         let object = json!({ "id": format!("pi_{}", Uuid::now_v7().simple()), "object": "payment_intent", "amount": AMOUNT,
             "amount_received": AMOUNT, "currency": "jpy", "metadata": { "ichido_order_id": id } });
         let at = ichido::clock::Clock::System.now().unix_timestamp();
         let event = json!({ "id": format!("evt_{n}"), "object": "event", "type": "payment_intent.succeeded", "created": at,
             "livemode": false, "data": { "object": object } });
-        for _ in 0..2 {
+        for _ in 0..1 + n / ROUNDS {
             case.notify(&event.to_string()).await;
         }
         // Paid elsewhere: the simulated world has taken nothing.

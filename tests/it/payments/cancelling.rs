@@ -60,6 +60,26 @@ async fn a_paid_order_that_is_cancelled_is_refunded_once() {
 }
 
 #[tokio::test]
+async fn a_refund_whose_answer_was_lost_is_sent_again_under_its_key() {
+    let (app, world) = start().await;
+    let id = app.post("k1", &paid_body("pm_card_visa")).await.id();
+    app.cancel(&id, "k2").await;
+    let is_refunded = |order: &Value| order["amount_refunded"] == order["amount"];
+    work_until(&app, &id, "refunded", is_refunded).await;
+    // As if its answer had never come.
+    let sql = app.sql().await;
+    for statement in [
+        "UPDATE payments SET refunded = 0, state = 'succeeded'",
+        "UPDATE operations SET state = 'unknown', next_attempt_at = now(), external_reference = NULL WHERE kind = 'refund'",
+        "UPDATE orders SET amount_refunded = 0",
+    ] {
+        assert_eq!(sql.execute(statement, &[]).await.unwrap(), 1);
+    }
+    let order = work_until(&app, &id, "refunded again", is_refunded).await;
+    assert_eq!((&order["needs_reconciliation"], world.count("refund", &id).await), (&json!(false), 1));
+}
+
+#[tokio::test]
 async fn an_unknown_charge_of_a_cancelled_order_is_looked_up_and_never_sent_again() {
     let (app, world) = start().await;
     // Charged, and the answer was lost: the money goes back.
