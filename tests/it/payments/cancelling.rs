@@ -3,7 +3,7 @@
 use crate::support::app::order_body;
 use crate::support::payments::{paid_body, start, use_gateway};
 use crate::support::work::{work, work_until};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn an_order_whose_payment_failed_is_paid_by_another_attempt() {
