@@ -54,15 +54,24 @@ pub const NAMES: &[&str] = &[
     "steps/run/answered",
     "steps/record/before_commit",
     "steps/record/committed",
+    // A step that a person lets be sent again.
+    "steps/note/before_commit",
+    "steps/note/committed",
     // Notifications.
     "inbox/receive/before_commit",
     "inbox/receive/stored",
     "inbox/apply/begin",
     "inbox/apply/before_commit",
     "inbox/apply/committed",
+    "inbox/unmatched/before_commit",
+    "inbox/unmatched/committed",
     // What the gateway's books hold and ours do not.
     "book_refund/before_commit",
     "book_refund/committed",
+    "inbox/tell/before_commit",
+    "inbox/tell/committed",
+    "sweep/raise/before_commit",
+    "sweep/raise/committed",
     // Keys past their time.
     "clean_up/before_delete",
     "clean_up/deleted",

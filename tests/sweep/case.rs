@@ -48,7 +48,8 @@ pub struct Case {
     pub told: Mutex<Vec<Told>>,
     /// What has to have come of each order.
     pub expected: Mutex<Vec<Expected>>,
-    app: App,
+    /// The use cases, for settings.
+    pub app: App,
     webhooks: String,
     address: SocketAddr,
     client: reqwest::Client,
@@ -247,7 +248,8 @@ impl Case {
     }
 }
 
-fn policy(world: &World, kind: StepKind) -> StepPolicy {
+/// A partner of the simulated world who honours keys and can be asked.
+pub fn policy(world: &World, kind: StepKind) -> StepPolicy {
     let url = format!("{}/partners/{}", world.base, kind.as_str());
     StepPolicy {
         kind,

@@ -16,6 +16,7 @@
 
 mod case;
 mod judge;
+mod people;
 mod plan;
 mod scenarios;
 #[path = "../faults/supervisor.rs"]

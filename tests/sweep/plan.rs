@@ -1,6 +1,7 @@
 //! Which scenario reaches which failpoint, and in which ways each is struck.
 
 use crate::case::Case;
+use crate::people;
 use crate::scenarios as play;
 use futures_util::future::BoxFuture;
 use ichido::failpoint::NAMES;
@@ -32,6 +33,10 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { name: "cancelled", reaches: &["cancel/", "refund/"], play: |case| Box::pin(play::cancelled(case)) },
     Scenario { name: "decided", reaches: &["decide/"], play: |case| Box::pin(play::decided(case)) },
     Scenario { name: "partner", reaches: &["steps/run/", "steps/record/"], play: |case| Box::pin(play::partner(case)) },
+    Scenario { name: "forgetful", reaches: &["steps/note/"], play: |case| Box::pin(people::forgetful(case)) },
+    Scenario { name: "strangers", reaches: &["inbox/unmatched/"], play: |case| Box::pin(people::strangers(case)) },
+    Scenario { name: "found", reaches: &["inbox/tell/"], play: |case| Box::pin(play::found(case)) },
+    Scenario { name: "contradicted", reaches: &["sweep/raise/"], play: |case| Box::pin(people::contradicted(case)) },
     Scenario { name: "notified", reaches: &["inbox/"], play: |case| Box::pin(play::notified(case)) },
     Scenario { name: "booked", reaches: &["book_refund/"], play: |case| Box::pin(play::booked(case)) },
     Scenario { name: "cleaned", reaches: &["clean_up/"], play: |case| Box::pin(play::cleaned(case)) },

@@ -8,7 +8,8 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-const ROUNDS: usize = 2;
+/// How often each scenario comes by at least.
+pub const ROUNDS: usize = 2;
 /// So many at the same moment that some share a statement.
 const CROWD: usize = 24;
 const AMOUNT: i64 = 2_400;
@@ -43,7 +44,7 @@ pub async fn paid(case: &Case) {
 }
 
 /// A paid order; gives what the client was told.
-async fn pays(case: &Case, key: &str, body: &Value) -> Told {
+pub async fn pays(case: &Case, key: &str, body: &Value) -> Told {
     let told = case.order(key, body).await;
     assert_ne!(told.status, 402, "a good card was declined");
     told
@@ -153,6 +154,26 @@ pub async fn booked(case: &Case) {
         let row = postgres::connect(&case.url).await.query_one(text, &[&id]).await.unwrap();
         assert_eq!(row.get::<_, i64>(0), 400, "refunded of {id}");
     }
+}
+
+/// Payments made at the gateway for orders of ours, which a sweep finds.
+pub async fn found(case: &Case) {
+    for n in 0..ROUNDS {
+        let id = case.order(&format!("found-{n}"), &order_body()).await.order_id();
+        let form = [
+            ("amount", "2400"),
+            ("currency", "jpy"),
+            ("payment_method", "pm_card_visa"),
+            ("confirm", "true"),
+            ("automatic_payment_methods[enabled]", "true"),
+            ("automatic_payment_methods[allow_redirects]", "never"),
+            ("metadata[ichido_order_id]", id.as_str()),
+        ];
+        let request = reqwest::Client::new().post(format!("{}/v1/payment_intents", case.world.stripe()));
+        assert!(request.bearer_auth(GATEWAY_SECRET).form(&form).send().await.unwrap().status().is_success());
+        case.expect(&id, "completed", (1, 0), true);
+    }
+    case.command(&["reconcile", "--sweep", "--org", &case.org.id.0.to_string()]).await;
 }
 
 /// Keys whose time is up; their orders stay.

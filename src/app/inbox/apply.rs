@@ -89,7 +89,9 @@ async fn try_apply(app: &App, id: &EventId) -> Result<Option<Vec<EventId>>, AppE
     let belongs = tx.order_of(id.org_id, &id.provider, known.named_order_id, known.reference.as_deref()).await?;
     let Some(order_id) = belongs.order() else {
         unmatched(&tx, id).await?;
+        failpoint!("inbox/unmatched/before_commit");
         tx.commit().await?;
+        failpoint!("inbox/unmatched/committed");
         return Ok(Some(Vec::new()));
     };
     let Some(order) = tx.lock_free_orders(id.org_id, &[order_id.0]).await?.remove(&order_id) else {
