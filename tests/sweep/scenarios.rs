@@ -126,7 +126,7 @@ pub async fn notified(case: &Case) {
         let at = ichido::clock::Clock::System.now().unix_timestamp();
         let event = json!({ "id": format!("evt_{n}"), "object": "event", "type": "payment_intent.succeeded", "created": at,
             "livemode": false, "data": { "object": object } });
-        for _ in 0..1 + n / ROUNDS {
+        for _ in 0..=(n / ROUNDS) {
             case.notify(&event.to_string()).await;
         }
         // Paid elsewhere: the simulated world has taken nothing.

@@ -108,9 +108,9 @@ fn run() -> Result<bool, Failure> {
     for (number, (name, by)) in MEANT.iter().enumerate().filter(|(_, (name, _))| name.starts_with(&only)) {
         eprintln!("teeth: {name}, {}", by.told());
         let sound = programs.verdict(*by, None, &logs.join(format!("{number}.sound")))?;
-        let faulty = programs.verdict(*by, Some(name), &logs.join(format!("{number}.planted")))?;
+        let planted = programs.verdict(*by, Some(name), &logs.join(format!("{number}.planted")))?;
         faults.insert(name);
-        let told = match &faulty {
+        let told = match &planted {
             Verdict::Failed(why) if sound == Verdict::Passed => format!("caught: {}", why.replace('|', "/")),
             other => {
                 missed.insert(name);
@@ -138,9 +138,10 @@ impl Programs {
         let output = command.output()?;
         let lines = String::from_utf8(output.stdout)?;
         let built: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let text = |line: &Value, place: &str| line.pointer(place).and_then(Value::as_str).map(str::to_owned);
         let program = |name: &str| {
-            let of_it = built.iter().find(|line| line["target"]["name"] == name && line["executable"].is_string());
-            of_it.and_then(|line| line["executable"].as_str()).map(PathBuf::from)
+            let mut of_it = built.iter().filter(|line| text(line, "/target/name").as_deref() == Some(name));
+            of_it.find_map(|line| text(line, "/executable")).map(PathBuf::from)
         };
         let programs = program("it").zip(program("sweep")).filter(|_| output.status.success());
         programs.map(|(tests, sweep)| Self { tests, sweep }).ok_or_else(|| "the tests cannot be built".into())
