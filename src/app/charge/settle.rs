@@ -129,8 +129,8 @@ fn next_step(
         // The key is not sent again where this is heard, so nothing will happen by itself any more.
         ChargeFact::DidNotHappen | ChargeFact::Exhausted | ChargeFact::Conflict { .. } => OperationEvent::Conflict,
     };
-    let holds = finding.token.is_none_or(|token| operation.lease_token == Some(token));
-    let holds = planted!("no_lease_token", true, holds);
+    let holds =
+        planted!("no_lease_token", true, finding.token.is_none_or(|token| operation.lease_token == Some(token)));
     // Money that was taken was taken, whoever says so.
     if !holds && event != OperationEvent::Happened {
         return None;

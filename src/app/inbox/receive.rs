@@ -75,9 +75,9 @@ pub async fn receive_webhook(app: &App, delivery: &Delivery, deadline: Deadline)
         return Err(AppError::SignatureInvalid);
     }
     let read = read(&endpoint, &delivery.body);
-    let filed = store(app, &new, &verified, &read, deadline).await;
-    let filed = planted!("answered_before_stored", filed.or(Ok(Filed::nothing())), filed);
-    let filed = filed.map_err(|error: DbError| match error {
+    let stored = store(app, &new, &verified, &read, deadline).await;
+    let filed = planted!("answered_before_stored", stored.or(Ok::<_, DbError>(Filed::nothing())), stored);
+    let filed = filed.map_err(|error| match error {
         DbError::Lost { .. } => AppError::OutcomeUnknown,
         error => AppError::from(error),
     })?;
@@ -188,8 +188,8 @@ async fn file(tx: &Tx, receipt: &NewReceipt<'_>, fact: &Fact, notification_id: O
         outcome,
         wait_seconds: WAIT.as_secs_f64(),
     };
-    let mut id = EventId { org_id, provider: provider.to_owned(), fact_key: fact.key.clone() };
-    id.fact_key = planted!("event_key_not_unique", Uuid::now_v7().to_string(), id.fact_key);
+    let fact_key = planted!("event_key_not_unique", Uuid::now_v7().to_string(), fact.key.clone());
+    let mut id = EventId { org_id, provider: provider.to_owned(), fact_key };
     let mut known = None;
     if !tx.add_event(&id, &new).await? {
         known = tx.find_event(&id).await?;
