@@ -34,6 +34,8 @@ lint-rust: ## formatting and clippy, warnings as errors
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --test faults -- -D warnings
+	cargo clippy --locked --all-targets --features failpoints,planted -- -D warnings
+	cargo clippy --locked --test faults --test sweep --test teeth --features failpoints,planted -- -D warnings
 
 .PHONY: lint-openapi
 lint-openapi: ## redocly and spectral on openapi.yaml (needs npm)
@@ -61,6 +63,15 @@ verify-notifications: build ## 200 orders' notifications, shuffled and repeated,
 .PHONY: verify-model
 verify-model: ## every interleaving of larger worlds of the design model (minutes)
 	MODEL=full cargo test --release --locked --test model -- --nocapture --test-threads 1
+
+.PHONY: verify-failpoints
+verify-failpoints: ## dies, fails and waits at every failpoint, and is judged (FULL=1 in every way, SEED=N, ONLY=charge/)
+	cargo test --locked --features failpoints --test sweep -- $(if $(FULL),--full) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+.PHONY: verify-teeth
+verify-teeth: ## plants one fault after the other, each of which its test has to catch (ARGS=NAME for one)
+	cargo test --locked --features planted,failpoints --test teeth -- $(ARGS)
 
 .PHONY: bench
 bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one, PEERS=1 with other services, ARGS=--help)

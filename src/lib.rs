@@ -2,6 +2,11 @@
 //!
 //! The modules in the order in which a request meets them; ARCHITECTURE.md walks through one.
 
+#[macro_use]
+pub mod failpoint; // where a test may end, fail or delay the program
+#[macro_use]
+pub mod planted; // faults for the tests to catch
+
 pub mod app; // use cases, one verb for each file
 pub mod cli; // the command line: serve, worker, dev, migrate, org, key, cleanup, check
 pub mod clock; // the program's clock

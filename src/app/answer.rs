@@ -98,7 +98,13 @@ impl Keyed {
 
     async fn answer_as(&self, app: &App, found: FoundClaim, decision: Decision) -> Result<Answer, AppError> {
         match decision {
-            Decision::Own | Decision::Replay => self.stored(decision, found).ok_or(AppError::Internal),
+            Decision::Own | Decision::Replay => planted!(
+                "replay_renders_anew",
+                self.unsettled(app, &found, 1)
+                    .await
+                    .map(|anew| Answer { kind: AnswerKind::Replay { status: 200 }, ..anew }),
+                self.stored(decision, found).ok_or(AppError::Internal)
+            ),
             Decision::ReturnOriginal => match self.differing(app, &found).await? {
                 // Of another method, path or query the original is no answer, whatever the policy.
                 None => Err(AppError::KeyReused { differing: Vec::new() }),

@@ -55,7 +55,9 @@ pub enum Booked {
 pub async fn book_refund(app: &App, refund: &OutsideRefund<'_>) -> Result<Booked, AppError> {
     let tx = app.db.begin(Deadline::of_request()).await?;
     let booked = book_refund_in(app, &tx, refund).await?;
+    failpoint!("book_refund/before_commit");
     tx.commit().await?;
+    failpoint!("book_refund/committed");
     if booked == Booked::Now {
         app.metrics.effect("refund", "made_there");
     }

@@ -67,7 +67,9 @@ async fn record(app: &App, keyed: &Keyed, order_id: OrderId, deadline: Deadline)
     let shown = tx.order(org_id, order_id).await?.ok_or(DbError::Decode { column: "order_id" })?;
     let reply = reply::shown(&shown, 200);
     tx.complete_claim(org_id, command.key.as_str(), &reply).await?;
+    failpoint!("cancel/before_commit");
     tx.commit().await?;
+    failpoint!("cancel/committed");
     Ok(Tried::Won(Answer::first(reply, won.expires_at)))
 }
 

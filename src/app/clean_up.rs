@@ -62,6 +62,7 @@ pub async fn count_due(app: &App) -> Result<Vec<Cleaned>, AppError> {
 async fn clean_org(app: &App, org_id: OrgId, batch: u32, stop: &CancellationToken) -> Result<u64, AppError> {
     let (mut removed, mut batch) = (0, batch);
     while !stop.is_cancelled() {
+        failpoint!("clean_up/before_delete");
         let count = match app.db.delete_expired_keys(org_id, i64::from(batch), Deadline::of_request()).await {
             Ok(count) => count,
             // Too much for the time that a statement has: large answers, a slow disk.
@@ -71,6 +72,7 @@ async fn clean_org(app: &App, org_id: OrgId, batch: u32, stop: &CancellationToke
             }
             Err(error) => return Err(error.into()),
         };
+        failpoint!("clean_up/deleted");
         app.metrics.keys_removed(count);
         removed += count;
         if count < u64::from(batch) {

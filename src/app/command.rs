@@ -55,7 +55,15 @@ impl Command {
     /// The fingerprint of a body that came the way this one did.
     #[must_use]
     pub fn fingerprint_of(&self, canonical: &str) -> Fingerprint {
-        fingerprint(self.method, &self.path, self.query.as_deref(), canonical)
+        let what = planted!(
+            "fingerprint_ignores_amount",
+            &canonical
+                .split("\"unit_amount\":")
+                .map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()))
+                .collect::<String>(),
+            canonical
+        );
+        fingerprint(self.method, &self.path, self.query.as_deref(), what)
     }
 
     /// The command with its fingerprint. The text at `secret` is hashed first, so that it is kept nowhere.

@@ -98,7 +98,9 @@ async fn decide(
     let headers = ReplyHeaders { location: Some(case_view::location(case_id)), ..ReplyHeaders::default() };
     let reply = StoredReply { status: 200, headers, body: case_view::body(&decided) };
     tx.complete_claim(org_id, command.key.as_str(), &reply).await?;
+    failpoint!("decide/before_commit");
     tx.commit().await?;
+    failpoint!("decide/committed");
     Ok(Tried::Won(Answer::first(reply, won.expires_at)))
 }
 

@@ -117,7 +117,9 @@ async fn begin(
     });
     tx.journal((org_id, order_id), &keyed.command.asked_by, "payment_attempt_begun", &details).await?;
     tx.set_order_status(org_id, order_id, &order, order.status).await?;
+    failpoint!("pay/begin/before_commit");
     tx.commit().await?;
+    failpoint!("pay/begin/committed");
     Ok(Tried::Won(Begun { attempt, expires_at: won.expires_at }))
 }
 

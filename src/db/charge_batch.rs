@@ -95,15 +95,18 @@ impl Batched for ChargeClaims {
         charges: &'a [Arc<NewCharge>],
     ) -> BoxFuture<'a, Result<Vec<Option<Self::Answer>>, DbError>> {
         Box::pin(async move {
+            failpoint!("db/charges/before_send");
             // One alone is the plain statement.
             if let [new] = charges {
                 let values = Values::of(new);
                 let rows = timed(&self.metrics, &sql::CLAIM_WITH_CHARGE, client, &values.refs()).await?;
+                failpoint!("db/charges/one_committed");
                 let won = |row| Ok::<_, DbError>(Won { expires_at: column(row, "expires_at")? });
                 return Ok(vec![Some(rows.first().map(won).transpose()?)]);
             }
             let together = fitting(charges, |new| (&new.order, &new.key));
             let rows = claim_all(&self.metrics, client, &together).await?;
+            failpoint!("db/charges/many_committed");
             let won: HashMap<Uuid, Won> = rows
                 .iter()
                 .map(|row| Ok((column(row, "order_id")?, Won { expires_at: column(row, "expires_at")? })))

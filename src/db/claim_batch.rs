@@ -42,13 +42,16 @@ impl Batched for Claims {
         claims: &'a [Arc<NewClaim>],
     ) -> BoxFuture<'a, Result<Vec<Option<Self::Answer>>, DbError>> {
         Box::pin(async move {
+            failpoint!("db/claims/before_send");
             // One alone is the plain statement.
             if let [claim] = claims {
                 let rows = timed(&self.metrics, &sql::CLAIM_WITH_ORDER, client, &claim_params(claim).refs()).await?;
+                failpoint!("db/claims/one_committed");
                 return Ok(vec![Some(rows.first().map(won).transpose()?.map(|(_, won)| won))]);
             }
             let together = fitting(claims, |claim| (&claim.order, &claim.key));
             let rows = claim_all(&self.metrics, client, &together).await?;
+            failpoint!("db/claims/many_committed");
             let won: HashMap<_, _> = rows.iter().map(won).collect::<Result<_, _>>()?;
             let asked: HashSet<_> = together.iter().map(|claim| claim.order.order_id.0).collect();
             let answer = |claim: &Arc<NewClaim>| {

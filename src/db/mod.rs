@@ -145,7 +145,8 @@ impl Db {
         let client = self.connection(deadline).await?;
         let started = Instant::now();
         let answer = within(deadline, async {
-            let prepared = client.prepare_cached(statement.text).await.map_err(|error| DbError::preparing(&error))?;
+            let prepared =
+                client.prepare_cached(planted!(text statement)).await.map_err(|error| DbError::preparing(&error))?;
             client.execute(&prepared, params).await.map_err(|error| DbError::running(&error))
         })
         .await;
@@ -216,7 +217,7 @@ async fn connection(pool: &Pool, deadline: Deadline) -> Result<Object, DbError> 
 
 /// Runs one prepared statement on a connection.
 async fn rows_on(client: &Object, statement: &Statement, params: Params<'_>) -> Result<Vec<Row>, DbError> {
-    let prepared = client.prepare_cached(statement.text).await.map_err(|error| DbError::preparing(&error))?;
+    let prepared = client.prepare_cached(planted!(text statement)).await.map_err(|error| DbError::preparing(&error))?;
     client.query(&prepared, params).await.map_err(|error| DbError::running(&error))
 }
 

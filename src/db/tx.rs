@@ -79,7 +79,8 @@ impl Tx {
     pub async fn execute(&self, statement: &'static Statement, params: Params<'_>) -> Result<u64, DbError> {
         let (client, started) = (self.client()?, Instant::now());
         let answer = within(self.deadline, async {
-            let prepared = client.prepare_cached(statement.text).await.map_err(|error| DbError::preparing(&error))?;
+            let prepared =
+                client.prepare_cached(planted!(text statement)).await.map_err(|error| DbError::preparing(&error))?;
             client.execute(&prepared, params).await.map_err(|error| DbError::running(&error))
         })
         .await;
@@ -96,7 +97,7 @@ impl Tx {
         if self.failed.load(Ordering::Relaxed) {
             return Err(DbError::Unavailable { reason: "a statement of the transaction had failed".to_owned() });
         }
-        self.command("COMMIT").await?;
+        planted!(later self.client.take(), self.command("COMMIT").await?);
         // Back to the pool.
         drop(self.client.take());
         Ok(())

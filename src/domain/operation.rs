@@ -155,6 +155,7 @@ pub fn next(
     let to = |state| Ok(OperationStep { state, next_attempt_at: None });
     let at = |state, wait: Duration| Ok(OperationStep { state, next_attempt_at: Some(now + wait) });
     match (facts.state, event) {
+        (S::Done, E::Refused) if planted!("done_is_left", true, false) => to(S::Failed),
         (S::Done, _) => Err(Illegal(facts.state)),
         // Evidence counts whatever we thought before: a late success of what looked failed is real money.
         (_, E::Happened) => to(S::Done),

@@ -26,7 +26,8 @@ pub fn question(
     look_only: bool,
     can_send: bool,
 ) -> Question {
-    let key_is_good = first_sent_at.is_none_or(|sent| now < sent + KEY_LIFETIME);
+    let key_is_good =
+        planted!("gateway_key_for_ever", true, first_sent_at.is_none_or(|sent| now < sent + KEY_LIFETIME));
     match (unwanted, can_send && key_is_good && !look_only) {
         (true, _) => Question::LookUpAndCancel,
         (false, true) => Question::SendAgain,

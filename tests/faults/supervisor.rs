@@ -187,7 +187,7 @@ impl History {
 
 type Orders = mpsc::Receiver<(Order, oneshot::Sender<()>)>;
 
-async fn supervise(program: Program, first: Child, mut orders: Orders, history: Arc<History>) {
+async fn supervise(mut program: Program, first: Child, mut orders: Orders, history: Arc<History>) {
     let mut child = first;
     loop {
         let killed = match watch(&program, &mut child, &mut orders, &history).await {
@@ -199,6 +199,8 @@ async fn supervise(program: Program, first: Child, mut orders: Orders, history: 
             }
         };
         history.restarts.fetch_add(1, Ordering::SeqCst);
+        // A failpoint strikes once; whoever is started again has none.
+        program.environment.retain(|(name, _)| name != "FAILPOINTS");
         match program.start() {
             Ok(next) => child = next,
             Err(error) => {

@@ -139,6 +139,14 @@ async fn swapping_factors_keeps_the_amount_and_is_another_request() {
 }
 
 #[tokio::test]
+async fn another_price_alone_is_another_request() {
+    let app = TestApp::start().await;
+    assert_eq!(app.post("K", &order_body()).await.status, 201);
+    let dearer = with("/lines/0/unit_amount", json!(1_201));
+    assert_differs(&app.post("K", &dearer).await, &["/lines/0/unit_amount"]);
+}
+
+#[tokio::test]
 async fn lines_have_an_order_and_a_number() {
     let app = TestApp::start().await;
     let three = with_lines(3);

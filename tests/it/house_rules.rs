@@ -3,6 +3,7 @@
 
 mod arrows;
 mod documents;
+mod points;
 pub mod source;
 
 use source::{code_of, files, functions, root, rust_files};

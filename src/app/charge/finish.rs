@@ -90,7 +90,9 @@ async fn try_write(
     begin_steps(&tx, org_id, &ended).await?;
     confirm(&tx, org_id, &orders, &ended).await?;
     let answers = answer(&tx, org_id, &ended).await?;
+    failpoint!("charge/finish/before_commit");
     tx.commit().await?;
+    failpoint!("charge/finish/committed");
     Ok(answers)
 }
 

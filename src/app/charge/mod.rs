@@ -54,6 +54,7 @@ pub struct FirstCharge {
 ///
 /// As [`settle_charge`].
 pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppError> {
+    failpoint!("charge/first/before_call");
     let heard = if charge.lease.outlasts_a_call(&app.payments) {
         let call = Call {
             id: charge.id.clone(),
@@ -67,6 +68,7 @@ pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppErr
     } else {
         TOO_LATE
     };
+    failpoint!("charge/first/answered");
     let mut turn = None;
     if let (ChargeFact::Succeeded { reference: Some(reference) }, Some(1)) = (&heard.fact, charge.id.attempt()) {
         let id = &charge.id;

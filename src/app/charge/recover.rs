@@ -37,14 +37,17 @@ pub async fn recover_charge(
     if !app.db.take_operation(id, lease.token, app.payments.lease, Deadline::of_request()).await? {
         return Ok(None);
     }
+    failpoint!("charge/recover/taken");
     let Some(taken) = load(app, id, lease, gateway.as_ref()).await? else {
         return Ok(None);
     };
+    failpoint!("charge/recover/noted");
     let heard = match (taken.way, gateway) {
         (None, _) => Heard { fact: ChargeFact::Exhausted, outcome: "exhausted", retry_after: None },
         (Some(_), None) => Heard::no_answer("no_gateway"),
         (Some(way), Some(found)) => Asking { app, gateway: found.gateway.as_ref(), id, taken: &taken }.ask(way).await,
     };
+    failpoint!("charge/recover/answered");
     // An outcome of a first sending is no question that told nothing, and neither is one that was not asked in time.
     let asked = taken.operation.first_sent_at.is_some() && heard.outcome != TOO_LATE.outcome;
     let finding =
@@ -100,6 +103,7 @@ async fn load(
         tx.rollback().await;
         return Ok(None);
     }
+    failpoint!("charge/recover/before_commit");
     tx.commit().await?;
     Ok(Some(Taken { lease, payment, operation, method, same_gateway, way, now }))
 }
@@ -127,7 +131,11 @@ impl Asking<'_> {
         }
         let call = Call {
             id: self.id.clone(),
-            operation_key: self.taken.operation.operation_key.clone(),
+            operation_key: planted!(
+                "new_gateway_key",
+                Uuid::now_v7().to_string(),
+                self.taken.operation.operation_key.clone()
+            ),
             amount: self.taken.payment.amount,
             currency: self.taken.payment.currency.clone(),
             method,

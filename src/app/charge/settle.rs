@@ -60,7 +60,9 @@ pub async fn settle_charge(app: &App, finding: &Finding) -> Result<Settled, AppE
 async fn try_settle(app: &App, finding: &Finding) -> Result<Settled, DbError> {
     let tx = app.db.begin(Deadline::of_request()).await?;
     let settled = settle_in(app, &tx, finding).await?;
+    failpoint!("charge/settle/before_commit");
     tx.commit().await?;
+    failpoint!("charge/settle/committed");
     Ok(settled.unwrap_or(Settled { reply: None }))
 }
 
@@ -127,7 +129,8 @@ fn next_step(
         // The key is not sent again where this is heard, so nothing will happen by itself any more.
         ChargeFact::DidNotHappen | ChargeFact::Exhausted | ChargeFact::Conflict { .. } => OperationEvent::Conflict,
     };
-    let holds = finding.token.is_none_or(|token| operation.lease_token == Some(token));
+    let holds =
+        planted!("no_lease_token", true, finding.token.is_none_or(|token| operation.lease_token == Some(token)));
     // Money that was taken was taken, whoever says so.
     if !holds && event != OperationEvent::Happened {
         return None;

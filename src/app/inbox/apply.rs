@@ -68,6 +68,7 @@ pub async fn apply_event(app: &App, id: &EventId) -> Result<(), AppError> {
 /// As [`apply_event`], for one; gives those that waited for it. While somebody else works on its order it is left for later, so
 /// that one order never holds up another one's news.
 async fn apply_one(app: &App, id: &EventId) -> Result<Vec<EventId>, AppError> {
+    failpoint!("inbox/apply/begin");
     for wait in LOOKS {
         if let Some(followers) = try_apply(app, id).await? {
             return Ok(followers);
@@ -88,7 +89,9 @@ async fn try_apply(app: &App, id: &EventId) -> Result<Option<Vec<EventId>>, AppE
     let belongs = tx.order_of(id.org_id, &id.provider, known.named_order_id, known.reference.as_deref()).await?;
     let Some(order_id) = belongs.order() else {
         unmatched(&tx, id).await?;
+        failpoint!("inbox/unmatched/before_commit");
         tx.commit().await?;
+        failpoint!("inbox/unmatched/committed");
         return Ok(Some(Vec::new()));
     };
     let Some(order) = tx.lock_free_orders(id.org_id, &[order_id.0]).await?.remove(&order_id) else {
@@ -103,7 +106,9 @@ async fn try_apply(app: &App, id: &EventId) -> Result<Option<Vec<EventId>>, AppE
     };
     let applying = Applying { app, tx: &tx, id, event, order_id, order, payments };
     let (followers, effect) = applying.apply(belongs).await?;
+    failpoint!("inbox/apply/before_commit");
     tx.commit().await?;
+    failpoint!("inbox/apply/committed");
     if let Some(outcome) = effect {
         app.metrics.effect("charge", outcome);
     }

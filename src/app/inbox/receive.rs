@@ -75,7 +75,9 @@ pub async fn receive_webhook(app: &App, delivery: &Delivery, deadline: Deadline)
         return Err(AppError::SignatureInvalid);
     }
     let read = read(&endpoint, &delivery.body);
-    let filed = store(app, &new, &verified, &read, deadline).await.map_err(|error| match error {
+    let stored = store(app, &new, &verified, &read, deadline).await;
+    let filed = planted!("answered_before_stored", stored.or(Ok::<_, DbError>(Filed::nothing())), stored);
+    let filed = filed.map_err(|error| match error {
         DbError::Lost { .. } => AppError::OutcomeUnknown,
         error => AppError::from(error),
     })?;
@@ -124,6 +126,20 @@ struct Filed {
     found_at_last: Option<OrderId>,
 }
 
+impl Filed {
+    /// A delivery that tells of no fact.
+    fn nothing() -> Self {
+        Self {
+            classification: Classification::Ignored,
+            order_id: None,
+            fact_key: None,
+            to_apply: None,
+            urgent: false,
+            found_at_last: None,
+        }
+    }
+}
+
 /// Receipt, event and alias, in one transaction.
 async fn store(
     app: &App,
@@ -135,14 +151,7 @@ async fn store(
     let tx = app.db.begin(deadline).await?;
     let filed = match &read.fact {
         Some(fact) => file(&tx, new, fact, read.id.as_deref()).await?,
-        None => Filed {
-            classification: Classification::Ignored,
-            order_id: None,
-            fact_key: None,
-            to_apply: None,
-            urgent: false,
-            found_at_last: None,
-        },
+        None => Filed::nothing(),
     };
     let accepted = Accepted {
         secret_label: verified.label.as_deref(),
@@ -154,7 +163,9 @@ async fn store(
         order_id: filed.order_id,
     };
     tx.add_receipt(new, &accepted).await?;
+    failpoint!("inbox/receive/before_commit");
     tx.commit().await?;
+    failpoint!("inbox/receive/stored");
     Ok(filed)
 }
 
@@ -177,7 +188,8 @@ async fn file(tx: &Tx, receipt: &NewReceipt<'_>, fact: &Fact, notification_id: O
         outcome,
         wait_seconds: WAIT.as_secs_f64(),
     };
-    let mut id = EventId { org_id, provider: provider.to_owned(), fact_key: fact.key.clone() };
+    let fact_key = planted!("event_key_not_unique", Uuid::now_v7().to_string(), fact.key.clone());
+    let mut id = EventId { org_id, provider: provider.to_owned(), fact_key };
     let mut known = None;
     if !tx.add_event(&id, &new).await? {
         known = tx.find_event(&id).await?;

@@ -61,6 +61,8 @@ async fn file(app: &App, id: &EventId, seen: &SeenFact) -> Result<bool, DbError>
     let is_new = tx.add_event(id, &new).await?;
     // As a notification of its own would name the order.
     tx.add_alias(id, &format!("seen:{}", id.fact_key), &seen.fact).await?;
+    failpoint!("inbox/tell/before_commit");
     tx.commit().await?;
+    failpoint!("inbox/tell/committed");
     Ok(is_new)
 }

@@ -36,7 +36,11 @@ impl Asking<'_> {
             return Found::of(event, TOO_LATE.outcome);
         }
         let request = RefundRequest {
-            key: self.taken.operation.operation_key.clone(),
+            key: planted!(
+                "refund_without_key",
+                uuid::Uuid::now_v7().to_string(),
+                self.taken.operation.operation_key.clone()
+            ),
             org_id: self.id.org_id,
             order_id: self.id.order_id,
             reference: self.reference.to_owned(),

@@ -62,9 +62,11 @@ pub async fn carry_out_refund(app: &App, id: &OperationId) -> Result<bool, AppEr
     if !app.db.take_operation(id, lease.token, app.payments.lease, Deadline::of_request()).await? {
         return Ok(false);
     }
+    failpoint!("refund/taken");
     let Some(taken) = load(app, id, lease).await? else {
         return Ok(false);
     };
+    failpoint!("refund/noted");
     let found = match (&taken.reference, taken.way, gateway) {
         (_, None, _) => Found::of(OperationEvent::Conflict, "exhausted"),
         (None, ..) => Found::of(OperationEvent::Conflict, "no_reference"),
@@ -73,6 +75,7 @@ pub async fn carry_out_refund(app: &App, id: &OperationId) -> Result<bool, AppEr
             Asking { app, gateway: found.gateway.as_ref(), id, taken: &taken, reference }.ask(way).await
         }
     };
+    failpoint!("refund/answered");
     let asked = taken.operation.first_sent_at.is_some();
     record(app, id, lease.token, &found, (asked, "recovery")).await?;
     Ok(true)
@@ -130,6 +133,7 @@ async fn load(app: &App, id: &OperationId, lease: Lease) -> Result<Option<Taken>
         tx.rollback().await;
         return Ok(None);
     }
+    failpoint!("refund/before_commit");
     tx.commit().await?;
     let amount = operation.amount.unwrap_or(payment.amount);
     Ok(Some(Taken { lease, payment, operation, amount, reference, way, now }))
@@ -195,7 +199,10 @@ async fn try_record(
     });
     let what = if asked { "operation_asked" } else { "operation_attempted" };
     tx.journal((id.org_id, id.order_id), actor, what, &details).await?;
-    tx.commit().await
+    failpoint!("refund/record/before_commit");
+    tx.commit().await?;
+    failpoint!("refund/record/committed");
+    Ok(())
 }
 
 /// Books what was given back, once its operation is done, and closes the case that asked for it. A notification may have told

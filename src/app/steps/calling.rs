@@ -95,7 +95,9 @@ impl Calling<'_> {
     async fn note_sending(&self) -> Result<bool, AppError> {
         let tx = self.app.db.begin(Deadline::of_request()).await?;
         let noted = tx.mark_sent(self.id, self.taken.lease.token, Some(&target_sha256(self.policy))).await?;
+        failpoint!("steps/note/before_commit");
         tx.commit().await?;
+        failpoint!("steps/note/committed");
         Ok(noted)
     }
 }

@@ -67,7 +67,9 @@ async fn try_write(app: &App, org_id: OrgId, done: &[FirstDone]) -> Result<HashS
         .map(|(order_id, order)| (*order_id, order.version, statuses.get(order_id).copied().unwrap_or(order.status)))
         .collect();
     tx.set_order_statuses(org_id, &moved).await?;
+    failpoint!("steps/finish/before_commit");
     tx.commit().await?;
+    failpoint!("steps/finish/committed");
     Ok(finished)
 }
 

@@ -98,7 +98,9 @@ pub async fn take(
     let kinds: Vec<_> = partners.iter().map(wanted).collect();
     let lease = Lease::begin();
     let taking = Taking { kinds: &kinds, token: lease.token, lease: app.payments.lease };
+    failpoint!("steps/take/before_send");
     let taken = app.db.take_first_sendings(org_id, taking, Deadline::of_request()).await?;
+    failpoint!("steps/take/committed");
     let sending = |step: FirstTaken| {
         let to = partners.iter().map(|(to, _)| to).find(|to| to.kind() == step.kind)?;
         Some(FirstSending {
@@ -130,7 +132,9 @@ pub async fn carry_out(
         return run_taken(app, &id, policy, partner, lease).await;
     }
     let taken = as_taken(step, lease);
+    failpoint!("steps/first/before_call");
     let found = call(&Calling { app, id: &id, partner, policy, taken: &taken }).await?;
+    failpoint!("steps/first/answered");
     let is_recorded = found.event == OperationEvent::Happened && {
         let done = FirstDone {
             order_id: id.order_id,

@@ -70,7 +70,10 @@ impl Recording<'_> {
             "order": { "from": order.status.as_str(), "to": status.as_str() },
         });
         tx.journal((id.org_id, id.order_id), "recovery", what, &details).await?;
-        tx.commit().await
+        failpoint!("steps/record/before_commit");
+        tx.commit().await?;
+        failpoint!("steps/record/committed");
+        Ok(())
     }
 
     async fn write(

@@ -32,6 +32,7 @@ pub async fn run_step(app: &App, id: &OperationId) -> Result<Option<bool>, AppEr
     if !app.db.take_operation(id, lease.token, app.payments.lease, Deadline::of_request()).await? {
         return Ok(None);
     }
+    failpoint!("steps/run/taken");
     run_taken(app, id, &policy, &partner, lease).await
 }
 
@@ -46,7 +47,9 @@ pub(super) async fn run_taken(
     let Some(taken) = load(app, id, policy, lease).await? else {
         return Ok(None);
     };
+    failpoint!("steps/run/noted");
     let found = call(&Calling { app, id, partner, policy, taken: &taken }).await?;
+    failpoint!("steps/run/answered");
     record(app, id, lease.token, &found, policy, &taken.operation).await?;
     Ok(found.answered)
 }
@@ -98,6 +101,7 @@ async fn load(app: &App, id: &OperationId, policy: &StepPolicy, lease: Lease) ->
         tx.rollback().await;
         return Ok(None);
     }
+    failpoint!("steps/run/before_commit");
     tx.commit().await?;
     Ok(Some(Taken { lease, order, operation, way, unwanted, now: locked.now }))
 }
@@ -111,6 +115,6 @@ fn way_of(policy: &StepPolicy, operation: &OperationRow, unwanted: bool) -> Way 
         return Way::OtherPartner;
     }
     // Nothing that may still be undone is sent again for an order that is cancelled.
-    let honours_keys = policy.honours_keys && !unwanted;
+    let honours_keys = planted!("step_sent_again", true, policy.honours_keys && !unwanted);
     Way::By(way(operation.first_sent_at, honours_keys, policy.status_url.is_some(), operation.look_only))
 }

@@ -32,6 +32,8 @@ pub(super) async fn raise(app: &App, id: &OperationId, case: &NewCase) -> Result
     });
     tx.journal((id.org_id, id.order_id), "sweep", "contradiction_found", &details).await?;
     tx.set_order_status(id.org_id, id.order_id, &order, order.status).await?;
+    failpoint!("sweep/raise/before_commit");
     tx.commit().await?;
+    failpoint!("sweep/raise/committed");
     Ok(Found::CaseOpened)
 }

@@ -75,7 +75,10 @@ pub fn verify(header: Option<&[u8]>, body: &[u8], secrets: &[Labelled], now: i64
         return Verified { skew_seconds, ..refused(Verdict::NoSecret) };
     }
     // All of them are tried, whichever fits, so that the time taken tells nothing.
-    let fitting = usable.iter().filter(|each| signed_by(&each.secret, &read, body)).collect::<Vec<_>>();
+    let fitting = usable
+        .iter()
+        .filter(|each| planted!("signature_not_checked", true, signed_by(&each.secret, &read, body)))
+        .collect::<Vec<_>>();
     let Some(first) = fitting.first() else {
         return Verified { skew_seconds, ..refused(Verdict::Mismatch) };
     };

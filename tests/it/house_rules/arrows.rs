@@ -39,6 +39,9 @@ const ARROWS: &[(&str, &[&str])] = &[
         "cli",
         &["cli", "app", "clock", "config", "db", "domain", "embedded", "http", "sim", "startup", "telemetry", "worker"],
     ),
+    // What they stand in for: a lost answer, another statement.
+    ("failpoint", &["failpoint", "db::error::DbError"]),
+    ("planted", &["planted", "db::sql"]),
     ("lib", &[]),
     ("main", &[]),
 ];

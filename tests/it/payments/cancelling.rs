@@ -3,7 +3,7 @@
 use crate::support::app::order_body;
 use crate::support::payments::{paid_body, start, use_gateway};
 use crate::support::work::{work, work_until};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn an_order_whose_payment_failed_is_paid_by_another_attempt() {
@@ -57,6 +57,26 @@ async fn a_paid_order_that_is_cancelled_is_refunded_once() {
     work(&app).await;
     assert_eq!((world.count("charge", &id).await, world.count("refund", &id).await), (1, 1));
     assert_eq!(order["steps"], json!([{ "kind": "charge", "state": "done" }, { "kind": "refund", "state": "done" }]));
+}
+
+#[tokio::test]
+async fn a_refund_whose_answer_was_lost_is_sent_again_under_its_key() {
+    let (app, world) = start().await;
+    let id = app.post("k1", &paid_body("pm_card_visa")).await.id();
+    app.cancel(&id, "k2").await;
+    let is_refunded = |order: &Value| order["amount_refunded"] == order["amount"];
+    work_until(&app, &id, "refunded", is_refunded).await;
+    // As if its answer had never come.
+    let sql = app.sql().await;
+    for statement in [
+        "UPDATE payments SET refunded = 0, state = 'succeeded'",
+        "UPDATE operations SET state = 'unknown', next_attempt_at = now(), external_reference = NULL WHERE kind = 'refund'",
+        "UPDATE orders SET amount_refunded = 0",
+    ] {
+        assert_eq!(sql.execute(statement, &[]).await.unwrap(), 1);
+    }
+    let order = work_until(&app, &id, "refunded again", is_refunded).await;
+    assert_eq!((&order["needs_reconciliation"], world.count("refund", &id).await), (&json!(false), 1));
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ async fn only_case(app: &TestApp) -> Value {
 }
 
 /// A finding of a process whose lease is somebody else's by now.
-async fn late(app: &TestApp, order_id: &str, attempt: i32, fact: ChargeFact) {
+pub(super) async fn late(app: &TestApp, order_id: &str, attempt: i32, fact: ChargeFact) {
     let finding = Finding {
         id: OperationId::charge(app.org.id, OrderId::parse(order_id).unwrap(), attempt),
         token: Some(uuid::Uuid::new_v4()),

@@ -1,9 +1,11 @@
 //! The same key at the same moment, and clients that do not wait.
 
+use super::late::late;
 use crate::support::payments::{GATEWAY_TIMEOUT, LEASE, paid_body, start};
 use crate::support::raw::Raw;
 use crate::support::wait::until;
 use futures_util::future::join_all;
+use ichido::domain::payment::ChargeFact;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -119,4 +121,27 @@ async fn other_orders_keep_their_pace_while_a_gateway_hangs() {
     assert!(answers.iter().all(|answer| answer.status == 201));
     // Four connections and forty hanging calls: it did not wait for one of them.
     assert!(status == 201 && took < GATEWAY_TIMEOUT / 2, "{status} {took:?}");
+}
+
+#[tokio::test]
+async fn whoever_lost_the_lease_writes_nothing() {
+    let (app, _world) = start().await;
+    let id = app.post("k", &paid_body("pm_sim_lost_request")).await.id();
+    let sql = app.sql().await;
+    let taken = "UPDATE operations SET state = 'leased', lease_token = gen_random_uuid(), next_attempt_at = NULL,
+        lease_until = now() + interval '1 minute'";
+    assert_eq!(sql.execute(taken, &[]).await.unwrap(), 1);
+    let rows = "SELECT o::text || p::text || c::text || k::text
+        FROM operations o, payments p, orders c, idempotency_keys k";
+    let rows = async || sql.query_one(rows, &[]).await.unwrap().get::<_, String>(0);
+    let before = rows().await;
+    for fact in [
+        ChargeFact::NoAnswer,
+        ChargeFact::NotSent,
+        ChargeFact::Processing { reference: "pi_late".to_owned() },
+        ChargeFact::Declined { reference: None, code: "card_declined".to_owned() },
+    ] {
+        late(&app, &id, 1, fact.clone()).await;
+        assert_eq!(rows().await, before, "{fact:?}");
+    }
 }
