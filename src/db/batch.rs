@@ -112,7 +112,7 @@ impl<B: Batched> Clone for Batcher<B> {
 impl<B: Batched> Batcher<B> {
     /// Starts the task that carries batches, one at a time, each on a connection of the pool. `queued_bytes` counts what waits in
     /// all queues that share it. Has to be called in a runtime.
-    /// Measured: with a second one the batches are smaller, and every order is a fifth dearer for PostgreSQL.
+    /// Measured: with a second one the batches are smaller, and every order is a sixth dearer for PostgreSQL.
     #[must_use]
     pub fn start(kind: B, pool: &Pool, queued_bytes: &Arc<AtomicUsize>) -> Self {
         let (queue, waiting) = mpsc::channel(MAX_QUEUE);
