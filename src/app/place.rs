@@ -115,6 +115,8 @@ pub(super) async fn charged(
     match keyed.decide(&found, minted) {
         // Due already: the next retry takes it up.
         Decision::TakeOver { .. } => keyed.unsettled(app, &found, 1).await,
+        // Somebody else works on it by now. Not 409, which says of a request that it has done nothing.
+        Decision::InProgress { retry_after_seconds } => keyed.unsettled(app, &found, retry_after_seconds).await,
         _ => keyed.answer(app, found, minted).await.map_err(begun),
     }
 }

@@ -109,7 +109,7 @@ async fn a_key_in_flight_tells_its_lease_and_nothing_is_executed_by_looking() {
 #[tokio::test]
 async fn other_orders_keep_their_pace_while_a_gateway_hangs() {
     let (app, _world) = start().await;
-    let slow: Vec<_> = (0..40).map(|n| (format!("slow-{n}"), paid_body("pm_sim_slow_700"))).collect();
+    let slow: Vec<_> = (0..40).map(|n| (format!("slow-{n}"), paid_body("pm_sim_slow_500"))).collect();
     let slow = join_all(slow.iter().map(|(key, body)| app.post(key, body)));
     let quick = async {
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -121,6 +121,23 @@ async fn other_orders_keep_their_pace_while_a_gateway_hangs() {
     assert!(answers.iter().all(|answer| answer.status == 201));
     // Four connections and forty hanging calls: it did not wait for one of them.
     assert!(status == 201 && took < GATEWAY_TIMEOUT / 2, "{status} {took:?}");
+}
+
+#[tokio::test]
+async fn whoever_lost_the_lease_while_the_gateway_was_silent_is_told_that_the_order_is_recorded() {
+    let (app, world) = start().await;
+    let body = paid_body("pm_sim_slow_3000");
+    let sql = app.sql().await;
+    let taking = async {
+        let taken = "UPDATE operations SET lease_token = gen_random_uuid(), lease_until = now() + interval '1 minute'";
+        until("somebody takes the charge", GATEWAY_TIMEOUT, || async { sql.execute(taken, &[]).await.unwrap() == 1 }).await;
+    };
+    let (answer, ()) = tokio::join!(app.post("k", &body), taking);
+    // Not 409: this request did something, and nobody may read that it did not.
+    assert_eq!(answer.status, 202, "{}", answer.json());
+    assert_eq!((&answer.json()["status"], app.counts().await), (&json!("received"), (1, 1)));
+    assert!(answer.header("Retry-After").is_some());
+    assert_eq!(world.count("charge", &answer.id()).await, 1);
 }
 
 #[tokio::test]
