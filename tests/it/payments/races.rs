@@ -130,7 +130,8 @@ async fn whoever_lost_the_lease_while_the_gateway_was_silent_is_told_that_the_or
     let sql = app.sql().await;
     let taking = async {
         let taken = "UPDATE operations SET lease_token = gen_random_uuid(), lease_until = now() + interval '1 minute'";
-        until("somebody takes the charge", GATEWAY_TIMEOUT, || async { sql.execute(taken, &[]).await.unwrap() == 1 }).await;
+        until("somebody takes the charge", GATEWAY_TIMEOUT, || async { sql.execute(taken, &[]).await.unwrap() == 1 })
+            .await;
     };
     let (answer, ()) = tokio::join!(app.post("k", &body), taking);
     // Not 409: this request did something, and nobody may read that it did not.
