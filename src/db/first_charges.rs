@@ -51,6 +51,10 @@ impl Tx {
         let rows = self.rows(&sql::OPERATION_FINISH_FIRST_CHARGES, &params).await?;
         rows.iter()
             .map(|row| {
+                // Under the order's lock this cannot be; if it is all the same, nothing of the batch may be kept.
+                if !column::<bool>(row, "settled")? {
+                    return Err(DbError::LostRace);
+                }
                 Ok(EndedCharge {
                     order_id: OrderId(column(row, "order_id")?),
                     operation_key: column(row, "operation_key")?,

@@ -45,6 +45,10 @@ WITH paid AS MATERIALIZED (
     SET state = 'succeeded', gateway_reference = ended.reference, method_sealed = NULL, updated_at = now()
     FROM ended
     WHERE payments.org_id = $1 AND payments.order_id = ended.order_id AND payments.attempt = 1
+        AND payments.state = 'processing' AND payments.gateway_reference IS NULL
+    RETURNING payments.order_id
 )
-SELECT order_id, operation_key, idempotency_key, amount, currency, reference
+SELECT
+    order_id, operation_key, idempotency_key, amount, currency, reference,
+    order_id IN (SELECT settled.order_id FROM settled) AS settled
 FROM ended
