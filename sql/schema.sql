@@ -163,7 +163,6 @@ CREATE TABLE orders (
     CONSTRAINT orders_payment_whole CHECK ((payment_attempt IS NULL) = (payment_state IS NULL) AND (payment_attempt IS NULL) = (payment_provider IS NULL)),
     CONSTRAINT orders_status_check CHECK (status = ANY (ARRAY['received'::text, 'payment_failed'::text, 'confirmed'::text, 'shipment_requested'::text, 'completed'::text, 'cancelled'::text]))
 );
-CREATE INDEX orders_by_customer ON orders USING btree (org_id, customer_reference, order_id);
 CREATE INDEX orders_by_customer_and_status ON orders USING btree (org_id, customer_reference, status, order_id);
 CREATE UNIQUE INDEX orders_by_reference ON orders USING btree (org_id, order_reference) WHERE (order_reference IS NOT NULL);
 CREATE INDEX orders_by_status ON orders USING btree (org_id, status, order_id);

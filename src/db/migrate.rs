@@ -45,6 +45,7 @@ migrations! {
     6 = "0006_inbox",
     7 = "0007_work_queues",
     8 = "0008_autovacuum",
+    9 = "0009_customers_by_status",
 }
 
 /// How a database's schema stands to this program.

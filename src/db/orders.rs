@@ -88,9 +88,9 @@ impl Db {
         } else if *reconcile == Some(true) {
             self.rows(&sql::ORDER_LIST_TO_RECONCILE, &[org, below, &limit, &status, customer], deadline).await
         } else if customer.is_some() {
-            let statement =
-                if status.is_some() { &sql::ORDER_LIST_BY_CUSTOMER_AND_STATUS } else { &sql::ORDER_LIST_BY_CUSTOMER };
-            self.rows(statement, &[org, below, &limit, &status, reconcile, customer], deadline).await
+            let statuses = status.as_ref().map_or(OrderStatus::ALL, std::slice::from_ref);
+            self.rows(&sql::ORDER_LIST_BY_CUSTOMER, &[org, below, &limit, &statuses, reconcile, customer], deadline)
+                .await
         } else if status.is_some() {
             self.rows(&sql::ORDER_LIST_BY_STATUS, &[org, below, &limit, &status, reconcile], deadline).await
         } else {

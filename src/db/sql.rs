@@ -95,7 +95,6 @@ statements! {
     ORDER_GET_MANY = "orders/get_many",
     ORDER_LIST = "orders/list",
     ORDER_LIST_BY_CUSTOMER = "orders/list_by_customer",
-    ORDER_LIST_BY_CUSTOMER_AND_STATUS = "orders/list_by_customer_and_status",
     ORDER_LIST_BY_REFERENCE = "orders/list_by_reference",
     ORDER_LIST_BY_STATUS = "orders/list_by_status",
     ORDER_LIST_TO_RECONCILE = "orders/list_to_reconcile",
