@@ -74,8 +74,9 @@ impl Drop for RunDirectory {
 pub fn start_postgres(run: &RunDirectory) -> Result<(Binaries, Server), Failure> {
     let progress = |line: &str| eprintln!("{line}");
     let binaries = Binaries::find(&progress)?;
+    let buffers = format!("{}MB", buffers_mib());
     let settings = [
-        ("shared_buffers", "256MB"),
+        ("shared_buffers", buffers.as_str()),
         ("max_wal_size", "16GB"),
         // What a checkpoint keeps of the log to be written again: see `Service::recycle_log`.
         ("min_wal_size", "1GB"),
@@ -90,6 +91,13 @@ pub fn start_postgres(run: &RunDirectory) -> Result<(Binaries, Server), Failure>
     };
     let server = Server::start(&binaries, &options, &progress)?;
     Ok((binaries, server))
+}
+
+/// A quarter of the machine's memory, as PostgreSQL's manual recommends for a server of its own (section 20.4.1).
+fn buffers_mib() -> u64 {
+    let machine = rustix::system::sysinfo();
+    let bytes = machine.totalram.saturating_mul(u64::from(machine.mem_unit));
+    (bytes / 4 >> 20).max(256)
 }
 
 /// Connects to a database.
