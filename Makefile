@@ -42,7 +42,12 @@ lint-openapi: ## redocly and spectral on openapi.yaml (needs npm)
 	cd tools/openapi && npm ci --no-audit --no-fund --silent && npm run --silent lint
 
 .PHONY: verify
-verify: build ## hold the running program to openapi.yaml as four callers (needs Python 3.11; EXAMPLES=N, SEED=N)
+verify: build ## every proof in turn and one table, 40 minutes (PROFILE=full: many hours; SEED=N, ONLY=kills,lines)
+	@python3 tools/verify/verify.py $(if $(PROFILE),--profile $(PROFILE)) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(ONLY),--only '$(ONLY)')
+
+.PHONY: verify-contract
+verify-contract: build ## hold the running program to openapi.yaml as four callers (needs Python 3.11; EXAMPLES=N, SEED=N)
 	@python3 tools/verify/contract.py $(if $(EXAMPLES),--examples $(EXAMPLES)) $(if $(SEED),--seed $(SEED))
 
 .PHONY: verify-faults

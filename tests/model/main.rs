@@ -6,7 +6,8 @@
 //! statements and the use cases have it: which conditions a statement repeats, what one transaction holds together. The
 //! model has no clock: a lease or a wait may end at any moment, and whoever works may be slower than anything else.
 //!
-//! Plain `cargo test` looks at small worlds. `MODEL=full` looks at larger ones (`make verify-model`).
+//! Plain `cargo test` looks at small worlds. `MODEL=full` looks at larger ones (`make verify-model`), and
+//! `VERIFY_JSON=FILE` adds the figures to a file.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
@@ -17,4 +18,6 @@ mod gateway;
 mod properties;
 mod settle;
 mod state;
+#[path = "../tally/mod.rs"]
+mod tally;
 mod work;

@@ -26,6 +26,8 @@ mod supervisor;
 #[allow(dead_code, reason = "the tests use more of it")]
 mod support;
 mod table;
+#[path = "../tally/mod.rs"]
+mod tally;
 
 use case::{Case, Outcome};
 use clap::Parser;
@@ -38,6 +40,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use tally::Tally;
 use tokio::time::timeout;
 
 /// Why a part of the run could not go on.
@@ -61,6 +64,9 @@ struct Arguments {
     /// So many cases at the same time
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=32))]
     at_once: u16,
+    /// Adds the figures to this file, as a line of JSON
+    #[arg(long)]
+    json: Option<PathBuf>,
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -84,8 +90,21 @@ async fn main() -> ExitCode {
     let mut outcomes: Vec<_> = stream::iter(cases).buffer_unordered(usize::from(arguments.at_once)).collect().await;
     outcomes.sort_by_key(|(strike, _)| strike.place());
     println!("{}", table::render(&outcomes, seed, began.elapsed()));
+    let written = arguments.json.is_none_or(|file| match tally_of(&outcomes, seed, began.elapsed()).append(&file) {
+        Ok(()) => true,
+        Err(error) => {
+            eprintln!("sweep: {}: {error}", file.display());
+            false
+        }
+    });
     let passed = !outcomes.is_empty() && outcomes.iter().all(|(_, outcome)| outcome.passed());
-    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if passed && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn tally_of(outcomes: &[(Strike, Outcome)], seed: u64, took: Duration) -> Tally {
+    let struck = outcomes.iter().map(|(_, outcome)| outcome.struck).sum();
+    let violations = outcomes.iter().filter(|(_, outcome)| !outcome.passed()).count();
+    Tally { faults: struck, operations: outcomes.len(), violations, ..Tally::of("failpoints", Some(seed), took) }
 }
 
 /// One case, from an empty database to its verdict. In a task of its own, so that a panic is this case's failure.

@@ -6,6 +6,10 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it prints is its result")]
 
+#[path = "../tally/mod.rs"]
+mod tally;
+
+use clap::Parser;
 use ichido::planted::NAMES;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -16,12 +20,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tally::Tally;
 
 type Failure = Box<dyn Error>;
 
 /// The longest that one test or sweep may take.
 const LIMIT: Duration = Duration::from_mins(5);
 const POLL: Duration = Duration::from_millis(50);
+
+/// Plants one fault after the other, each of which its test has to catch.
+#[derive(Parser)]
+struct Arguments {
+    /// Only faults whose names begin with this
+    #[arg(default_value = "")]
+    only: String,
+    /// Adds the figures to this file, as a line of JSON
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
 
 /// What is meant to catch a fault.
 #[derive(Clone, Copy)]
@@ -93,7 +109,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<bool, Failure> {
-    let only = env::args().nth(1).unwrap_or_default();
+    let (Arguments { only, json }, began) = (Arguments::parse(), Instant::now());
     let unmet: Vec<_> = NAMES.iter().filter(|name| !MEANT.iter().any(|(meant, _)| meant == *name)).collect();
     let unknown: Vec<_> = MEANT.iter().map(|(meant, _)| meant).filter(|meant| !NAMES.contains(meant)).collect();
     if !unmet.is_empty() || !unknown.is_empty() {
@@ -120,6 +136,11 @@ fn run() -> Result<bool, Failure> {
         println!("| {name} | {} | {sound:?} | {told} |", by.told());
     }
     println!("\n{}/{} planted faults were caught", faults.len() - missed.len(), faults.len());
+    if let Some(file) = json {
+        let tally = Tally::of("teeth", None, began.elapsed());
+        let checks = MEANT.iter().filter(|(name, _)| name.starts_with(&only)).count();
+        Tally { faults: faults.len(), operations: checks, violations: missed.len(), ..tally }.append(&file)?;
+    }
     Ok(missed.is_empty() && !faults.is_empty())
 }
 

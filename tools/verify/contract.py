@@ -285,11 +285,12 @@ def told(name: str, options: argparse.Namespace, summary: Path, report: Path) ->
     faults = result["test_cases"]["unique_failures"] + sum(error["count"] for error in result["errors"])
     tested, cases = (result["operations"] or {}).get("tested", 0), result["test_cases"]["generated"]
     print(f"verify: {name}: {tested} operations, {cases} cases, {faults} failures, seed {options.seed}", flush=True)
+    options.cases, options.failures = options.cases + cases, options.failures + faults
     if result["exit_code"] == 0 and faults == 0 and cases > 0:
         return True
     begin = re.search(r"^=+ (FAILURES|ERRORS) =+$", text, re.MULTILINE)
     print(text[begin.start() if begin else 0 :][:8000])
-    again = f"make verify SEED={options.seed} EXAMPLES={options.examples}"
+    again = f"make verify-contract SEED={options.seed} EXAMPLES={options.examples}"
     print(f"verify: all of it in {report.relative_to(ROOT)}; again with: {again}")
     return False
 
@@ -356,13 +357,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--examples", type=int, default=30, help="for each operation (30)")
     parser.add_argument("--seed", type=int, default=random.randrange(2**31), help="repeats a run; random by default")
+    parser.add_argument("--json", type=Path, help="adds the figures to this file, as a line of JSON")
     parser.add_argument("--seconds", type=int, default=240, help="all runs together end within this time (240)")
     options = parser.parse_args()
+    options.cases, options.failures, began = 0, 0, time.monotonic()
     OUT.mkdir(parents=True, exist_ok=True)
     # Then the service ends too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
-        return 0 if verify(options) else 1
+        well = verify(options)
+        if options.json:
+            violations = options.failures if well else max(options.failures, 1)
+            tally = {"run": "contract", "faults": 0, "operations": options.cases, "violations": violations}
+            tally |= {"seed": options.seed, "seconds": round(time.monotonic() - began)}
+            with open(options.json, "a", encoding="utf-8") as file:
+                print(json.dumps(tally), file=file)
+        return 0 if well else 1
     except (Failed, OSError, subprocess.SubprocessError) as error:
         print(f"verify: {error}", file=sys.stderr)
         return 1
