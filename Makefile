@@ -60,6 +60,26 @@ verify-kills: build ## how long an answer takes when its server is killed, one k
 	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/kills.json --single-kills \
 	  --faults $(or $(FAULTS),60) --clients $(or $(CLIENTS),20) --paid 60 $(if $(SEED),--seed $(SEED)) $(ARGS)
 
+.PHONY: verify-crashes
+verify-crashes: build ## kill -9 only: servers, worker, backends, postmaster, gateways (SEED=N, FAULTS=60, CLIENTS=16)
+	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/crashes.json --kills \
+	  --faults $(or $(FAULTS),60) $(if $(SEED),--seed $(SEED)) $(if $(CLIENTS),--clients $(CLIENTS)) $(ARGS)
+
+.PHONY: verify-lines
+verify-lines: build ## broken lines only: four lines, each in seven ways (SEED=N, FAULTS=120, CLIENTS=16)
+	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/lines.json --lines --paid 50 \
+	  --faults $(or $(FAULTS),120) $(if $(SEED),--seed $(SEED)) $(if $(CLIENTS),--clients $(CLIENTS)) $(ARGS)
+
+.PHONY: verify-rolling
+verify-rolling: build ## both servers are replaced with SIGTERM under load, one after the other (ROUNDS=3, SEED=N)
+	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/rolling.json \
+	  --rolling $(or $(ROUNDS),3) $(if $(SEED),--seed $(SEED)) $(if $(CLIENTS),--clients $(CLIENTS)) $(ARGS)
+
+.PHONY: verify-storm
+verify-storm: build ## 2 to 64 requests at once under one key, to both servers (KEYS=200, SEED=N)
+	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/storm.json \
+	  --storm $(or $(KEYS),200) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
 .PHONY: verify-notifications
 verify-notifications: build ## 200 orders' notifications, shuffled and repeated, under kills (SHUFFLES=20, SEED=N)
 	cargo test --locked --test faults -- --program target/release/ichido --json target/faults/notifications.json \

@@ -4,8 +4,9 @@
 
 use std::env;
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tracing::{Level, Metadata};
-use tracing_subscriber::filter::{Targets, filter_fn};
+use tracing_subscriber::filter::{Targets, dynamic_filter_fn, filter_fn};
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -26,6 +27,7 @@ pub fn init(default_filter: &str) {
         _ => std::io::stderr().is_terminal(),
     };
     let subscriber = tracing_subscriber::registry().with(filter).with(filter_fn(may_be_logged));
+    let subscriber = subscriber.with(dynamic_filter_fn(|metadata, _| is_news(metadata)));
     let lines = fmt::layer().with_writer(std::io::stderr);
     // An error means that a subscriber is there already, which is as good.
     let _ = if text {
@@ -55,6 +57,18 @@ fn may_be_logged(metadata: &Metadata<'_>) -> bool {
         Some("actix_http") => false,
         _ => *metadata.level() <= Level::WARN,
     }
+}
+
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// From now on this process takes no connections any more.
+pub fn connections_are_refused() {
+    REFUSED.store(true, Ordering::Relaxed);
+}
+
+/// That no connection can be taken is an error before that, and no news afterwards.
+fn is_news(metadata: &Metadata<'_>) -> bool {
+    !(REFUSED.load(Ordering::Relaxed) && metadata.target() == "actix_server::accept")
 }
 
 #[cfg(test)]

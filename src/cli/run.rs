@@ -3,8 +3,9 @@
 
 use crate::app::App;
 use crate::cli::CliError;
+use crate::http::entrance::Entrance;
 use crate::http::server;
-use crate::worker;
+use crate::{telemetry, worker};
 use actix_web::dev::ServerHandle;
 use rustix::process::{Signal as Death, set_parent_process_death_signal};
 use std::io::{self, Write};
@@ -17,6 +18,8 @@ use tokio_util::sync::CancellationToken;
 /// Requests in flight are waited for this long beyond the longest call to a gateway; each is bounded by less.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 const DRAIN_POLL: Duration = Duration::from_millis(20);
+/// For connections that have just come in, or had their last answer before the drain: their next request is on its way.
+const READ_TIME: Duration = Duration::from_millis(250);
 /// After the last request is answered, for its bytes to reach the client.
 const FLUSH_TIME: Duration = Duration::from_millis(500);
 
@@ -78,8 +81,9 @@ pub async fn serve(
     announce: impl FnOnce(SocketAddr),
 ) -> Result<(), CliError> {
     let listen = serving.listen;
-    let (server, address) = server::start(app.clone(), listen, serving.http_threads, serving.cors_origins)
-        .map_err(|error| CliError::Listen(listen, error))?;
+    let server::Started { server, address, entrance } =
+        server::start(app.clone(), listen, serving.http_threads, serving.cors_origins)
+            .map_err(|error| CliError::Listen(listen, error))?;
     let handle = server.handle();
     let mut running = tokio::spawn(server);
     let jobs_end = CancellationToken::new();
@@ -97,7 +101,7 @@ pub async fn serve(
     }
     tracing::info!(in_flight = app.in_flight(), "stopping");
     tokio::select! {
-        () = drain(&app, &handle, serving.drain) => {}
+        () = drain(&app, &handle, &entrance, serving.drain) => {}
         // Whoever asks a second time does not want to wait.
         () = stop.signalled() => {}
     }
@@ -113,15 +117,23 @@ pub async fn serve(
     Ok(())
 }
 
-async fn drain(app: &App, handle: &ServerHandle, notice: Duration) {
+async fn drain(app: &App, handle: &ServerHandle, entrance: &Entrance, notice: Duration) {
     app.drain();
     sleep(notice).await;
-    // From here on connections are refused, and those that are open end with the answer in hand.
-    let stopping = tokio::spawn(handle.stop(true));
+    telemetry::connections_are_refused();
+    match entrance.close().await {
+        // The server must not take up a socket that is closed.
+        Ok(()) => handle.pause().await,
+        Err(error) => tracing::debug!(%error, "connections are taken until the server stops"),
+    }
+    // What has come is still read and answered, which ends its connection.
+    sleep(READ_TIME).await;
     let end = Instant::now() + longest(app);
     while app.in_flight() > 0 && Instant::now() < end {
         sleep(DRAIN_POLL).await;
     }
+    // Connections that are open end with the answer in hand, idle ones at once.
+    let stopping = tokio::spawn(handle.stop(true));
     let _ = timeout(longest(app), app.work_done()).await;
     // Ends at once when no connection is open; idle ones are not waited for.
     let _ = timeout(FLUSH_TIME, stopping).await;

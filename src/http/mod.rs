@@ -11,6 +11,7 @@ mod connection;
 pub mod cors;
 mod docs;
 mod docs_page;
+pub mod entrance;
 mod health;
 mod inbox;
 mod inbox_query;

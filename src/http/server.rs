@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::http::connection::Connection;
+use crate::http::entrance::Entrance;
 use crate::http::{configure, cors, observe};
 use actix_web::dev::Server;
 use actix_web::middleware::{Condition, from_fn};
@@ -29,17 +30,24 @@ pub fn default_threads() -> usize {
     available_parallelism().map_or(1, NonZeroUsize::get).min(MOST)
 }
 
+/// A server that has started.
+pub struct Started {
+    /// It, to be awaited.
+    pub server: Server,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// How it is closed to new connections.
+    pub entrance: Entrance,
+}
+
 /// Binds and starts, on so many threads. The server runs when awaited, and ends through its handle only: signals are the caller's business.
 ///
 /// # Errors
 ///
 /// When the address cannot be bound.
-pub fn start(
-    app: App,
-    listen: SocketAddr,
-    threads: usize,
-    cors_origins: Vec<String>,
-) -> io::Result<(Server, SocketAddr)> {
+pub fn start(app: App, listen: SocketAddr, threads: usize, cors_origins: Vec<String>) -> io::Result<Started> {
+    let (entrance, listener) = Entrance::open(listen)?;
+    let address = listener.local_addr()?;
     let factory = move || {
         actix_web::App::new()
             // Called once for each of the server's threads, in it.
@@ -58,7 +66,6 @@ pub fn start(
         .max_connections(MAX_CONNECTIONS)
         .shutdown_timeout(SHUTDOWN_SECONDS)
         .disable_signals()
-        .bind(listen)?;
-    let address = server.addrs().first().copied().unwrap_or(listen);
-    Ok((server.run(), address))
+        .listen(listener)?;
+    Ok(Started { server: server.run(), address, entrance })
 }

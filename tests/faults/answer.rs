@@ -49,6 +49,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// The last part of `Location`.
     pub location: Option<String>,
+    /// Whether it says with `Retry-After` when to ask again.
+    pub retry_after: bool,
 }
 
 /// What a client concludes.

@@ -3,7 +3,9 @@
 use crate::Failure;
 use crate::answer::{Answer, Call};
 use reqwest::Client;
-use reqwest::header::LOCATION;
+use reqwest::header::{LOCATION, RETRY_AFTER};
+use std::error::Error;
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -23,6 +25,31 @@ pub struct Org {
     pub token: String,
 }
 
+/// Why there was no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// Nobody listens: nothing was sent.
+    Refused,
+    /// Something else, in words.
+    Lost(String),
+}
+
+impl NoAnswer {
+    fn of(error: &reqwest::Error) -> Self {
+        let mut words = Vec::new();
+        let mut cause: Option<&dyn Error> = Some(error);
+        while let Some(error) = cause {
+            let system = error.downcast_ref::<io::Error>();
+            if system.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+                return Self::Refused;
+            }
+            words.push(error.to_string());
+            cause = error.source();
+        }
+        Self::Lost(words.join(": "))
+    }
+}
+
 /// How a client hangs up.
 #[derive(Debug, Clone, Copy)]
 pub struct HangUp {
@@ -38,16 +65,17 @@ pub struct HangUp {
 pub struct Api {
     http: Client,
     servers: [SocketAddr; 2],
+    through: [SocketAddr; 2],
     orgs: Vec<Org>,
 }
 
 impl Api {
-    /// Of these two servers and organisations.
-    pub fn new(servers: [SocketAddr; 2], orgs: Vec<Org>) -> Result<Self, Failure> {
+    /// Of these two servers, which are called through these addresses, and of these organisations.
+    pub fn new(servers: [SocketAddr; 2], through: [SocketAddr; 2], orgs: Vec<Org>) -> Result<Self, Failure> {
         // Fails only when a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = Client::builder().no_proxy().timeout(PATIENCE).connect_timeout(CONNECT_PATIENCE).build()?;
-        Ok(Self { http, servers, orgs })
+        Ok(Self { http, servers, through, orgs })
     }
 
     /// Where both listen.
@@ -72,22 +100,28 @@ impl Api {
 
     /// One try; `None` when no whole answer came.
     pub async fn send(&self, server: usize, call: &Call) -> Option<Answer> {
+        self.try_to_send(server, call).await.ok()
+    }
+
+    /// One try, and why no whole answer came.
+    pub async fn try_to_send(&self, server: usize, call: &Call) -> Result<Answer, NoAnswer> {
         let request = self
             .http
-            .post(format!("http://{}{}", self.servers[server], call.path))
+            .post(format!("http://{}{}", self.through[server], call.path))
             .bearer_auth(&self.orgs[call.org].token)
             .header("Idempotency-Key", &call.key)
             .header("Content-Type", "application/json")
             .body(call.body.clone());
-        let response = request.send().await.ok()?;
+        let response = request.send().await.map_err(|error| NoAnswer::of(&error))?;
         let status = response.status().as_u16();
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         let location = location.and_then(|path| path.rsplit('/').next()).map(str::to_owned);
-        let body = response.bytes().await.ok()?.to_vec();
-        Some(Answer { status, body, location })
+        let retry_after = response.headers().contains_key(RETRY_AFTER);
+        let body = response.bytes().await.map_err(|error| NoAnswer::of(&error))?.to_vec();
+        Ok(Answer { status, body, location, retry_after })
     }
 
-    /// One try whose answer nobody waits for.
+    /// One try whose answer nobody waits for. Nothing is in between: the server is to see how its client goes.
     pub async fn hang_up(&self, server: usize, call: &Call, how: HangUp) {
         let head = format!(
             "POST {} HTTP/1.1\r\nHost: ichido\r\nAuthorization: Bearer {}\r\nIdempotency-Key: {}\r\n\

@@ -240,7 +240,7 @@ async fn replay(shared: &Shared, call: &Call, told: &Told, random: &mut StdRng) 
 }
 
 /// One try, and when it was lost with its server, the kill.
-async fn attempt(shared: &Shared, server: usize, call: &Call) -> (Option<Answer>, Option<Kill>) {
+pub async fn attempt(shared: &Shared, server: usize, call: &Call) -> (Option<Answer>, Option<Kill>) {
     let number = shared.ledger.sets_out(server);
     let line = shared.history.invoke(call.invoke(shared.client, shared.api.org_id(call)));
     let answer = shared.api.send(server, call).await;
@@ -258,7 +258,8 @@ async fn hang_up(shared: &Shared, server: usize, call: &Call, random: &mut StdRn
     shared.history.end(line, Answer::event(None));
 }
 
-fn compare(shared: &Shared, call: &Call, first: &Answer, second: &Answer) {
+/// Two definite answers to one call have to be the same.
+pub fn compare(shared: &Shared, call: &Call, first: &Answer, second: &Answer) {
     // Declined stays 402; what was made is 201 once and 200 ever after.
     let alike = (first.status == 402) == (second.status == 402);
     if !alike || first.body != second.body {
@@ -267,7 +268,8 @@ fn compare(shared: &Shared, call: &Call, first: &Answer, second: &Answer) {
     }
 }
 
-fn wrong(shared: &Shared, call: &Call, what: &str) {
+/// An answer that should not have been given.
+pub fn wrong(shared: &Shared, call: &Call, what: &str) {
     let what = format!("{:?} {} of {}: {what}", call.what, call.key, call.org);
     shared.ledger.violated(Violation::new(Kind::Answer, what));
 }

@@ -1,6 +1,5 @@
-//! The faults, and how often each is chosen.
+//! The faults, what they strike, and what they are called.
 
-use crate::choice::{Choice, choose};
 use crate::proxy::Strike;
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -15,16 +14,25 @@ pub enum Target {
     ServerB,
     /// The worker.
     Worker,
+    /// One of the simulated gateways.
+    Gateway(usize),
 }
 
 /// A line between two processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Line {
-    /// From the program to the gateway.
-    Gateway,
+    /// From clients to the servers.
+    Client,
     /// From the program to PostgreSQL.
     Database,
+    /// From the program to the gateways.
+    Gateway,
+    /// From the gateways to the servers.
+    Notification,
 }
+
+/// All lines.
+pub const LINES: [Line; 4] = [Line::Client, Line::Database, Line::Gateway, Line::Notification];
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +45,8 @@ pub enum Fault {
     EndBackend(usize),
     /// kill -9 of PostgreSQL's main process.
     KillPostmaster,
+    /// SIGTERM, which a process is to end in order after.
+    Drain(Target),
     /// So many of the next requests on a line are struck.
     Strike(Line, Strike, usize),
     /// Every connection of a line is reset.
@@ -45,51 +55,21 @@ pub enum Fault {
     Stall(Line, Duration),
     /// Everything passes late (the first) for a time (the second).
     Delay(Line, Duration, Duration),
+    /// Everything passes in pieces of a few bytes for a time.
+    Split(Line, Duration),
 }
 
-/// Of 120 faults, eight kill the postmaster: one in fifteen.
-const FAULTS: [Choice<Fault>; 20] = [
-    (14, |_| Fault::Kill(Target::ServerA)),
-    (14, |_| Fault::Kill(Target::ServerB)),
-    (12, |_| Fault::Kill(Target::Worker)),
-    (5, |random| Fault::Pause(Target::ServerA, millis(random, 500, 5_000))),
-    (5, |random| Fault::Pause(Target::ServerB, millis(random, 500, 5_000))),
-    (2, |random| Fault::Pause(Target::Worker, millis(random, 500, 5_000))),
-    (14, |random| Fault::EndBackend(random.random_range(0..10_000))),
-    (8, |_| Fault::KillPostmaster),
-    (8, |random| Fault::Strike(Line::Gateway, Strike::CutAfter, random.random_range(1..=3))),
-    (6, |random| Fault::Strike(Line::Gateway, Strike::CutBefore, random.random_range(1..=3))),
-    (4, |random| Fault::Strike(Line::Gateway, Strike::HalfOpen, random.random_range(1..=2))),
-    (5, |_| Fault::Reset(Line::Gateway)),
-    (6, |random| Fault::Stall(Line::Gateway, millis(random, 500, 3_000))),
-    (4, |random| Fault::Delay(Line::Gateway, millis(random, 50, 700), millis(random, 500, 3_000))),
-    (3, |random| Fault::Strike(Line::Database, Strike::CutAfter, random.random_range(1..=3))),
-    (2, |random| Fault::Strike(Line::Database, Strike::CutBefore, random.random_range(1..=3))),
-    (2, |_| Fault::Strike(Line::Database, Strike::HalfOpen, 1)),
-    (2, |_| Fault::Reset(Line::Database)),
-    (2, |random| Fault::Stall(Line::Database, millis(random, 500, 3_000))),
-    (2, |random| Fault::Delay(Line::Database, millis(random, 5, 50), millis(random, 500, 3_000))),
-];
-
 impl Fault {
-    /// The next one. Without a gateway, its faults strike the database's line.
-    pub fn choose(random: &mut StdRng, with_gateway: bool) -> Self {
-        let fault = choose(&FAULTS, random).unwrap_or(Self::KillPostmaster);
-        if with_gateway { fault } else { fault.without_gateway() }
-    }
-
-    /// The kill of one of the servers.
-    pub fn kill_a_server(random: &mut StdRng) -> Self {
-        Self::Kill(if random.random_bool(0.5) { Target::ServerA } else { Target::ServerB })
-    }
-
-    fn without_gateway(self) -> Self {
+    /// What comes instead of it where there is no gateway.
+    pub fn without_gateway(self) -> Self {
         match self {
-            Self::Strike(_, strike, times) => Self::Strike(Line::Database, strike, times),
-            Self::Reset(_) => Self::Reset(Line::Database),
-            Self::Stall(_, time) => Self::Stall(Line::Database, time),
-            Self::Delay(_, each, time) => Self::Delay(Line::Database, each, time),
-            Self::Kill(_) | Self::Pause(..) | Self::EndBackend(_) | Self::KillPostmaster => self,
+            Self::Kill(Target::Gateway(_)) => Self::Kill(Target::Worker),
+            Self::Strike(line, strike, times) => Self::Strike(line.without_gateway(), strike, times),
+            Self::Reset(line) => Self::Reset(line.without_gateway()),
+            Self::Stall(line, time) => Self::Stall(line.without_gateway(), time),
+            Self::Delay(line, each, time) => Self::Delay(line.without_gateway(), each, time),
+            Self::Split(line, time) => Self::Split(line.without_gateway(), time),
+            Self::Kill(_) | Self::Pause(..) | Self::EndBackend(_) | Self::KillPostmaster | Self::Drain(_) => self,
         }
     }
 
@@ -100,12 +80,14 @@ impl Fault {
             Self::Pause(target, _) => format!("stop {}", target.name()),
             Self::EndBackend(_) => "end a backend".to_owned(),
             Self::KillPostmaster => "kill postmaster".to_owned(),
+            Self::Drain(target) => format!("SIGTERM to {}", target.name()),
             Self::Strike(line, Strike::CutAfter, _) => format!("{}: cut after the request", line.name()),
             Self::Strike(line, Strike::CutBefore, _) => format!("{}: cut before the request", line.name()),
             Self::Strike(line, Strike::HalfOpen, _) => format!("{}: half-open", line.name()),
             Self::Reset(line) => format!("{}: reset", line.name()),
             Self::Stall(line, _) => format!("{}: stall", line.name()),
-            Self::Delay(line, ..) => format!("{}: delay", line.name()),
+            Self::Delay(line, ..) => format!("{}: slow", line.name()),
+            Self::Split(line, _) => format!("{}: split", line.name()),
         }
     }
 }
@@ -117,6 +99,7 @@ impl Target {
             Self::ServerA => "server A",
             Self::ServerB => "server B",
             Self::Worker => "worker",
+            Self::Gateway(_) => "gateway",
         }
     }
 
@@ -125,20 +108,31 @@ impl Target {
         match self {
             Self::ServerA => Some(0),
             Self::ServerB => Some(1),
-            Self::Worker => None,
+            Self::Worker | Self::Gateway(_) => None,
         }
     }
 }
 
 impl Line {
-    fn name(self) -> &'static str {
+    /// What it is called in tables.
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Gateway => "gateway line",
+            Self::Client => "client line",
             Self::Database => "database line",
+            Self::Gateway => "gateway line",
+            Self::Notification => "notification line",
+        }
+    }
+
+    fn without_gateway(self) -> Self {
+        match self {
+            Self::Client | Self::Notification => Self::Client,
+            Self::Database | Self::Gateway => Self::Database,
         }
     }
 }
 
-fn millis(random: &mut StdRng, from: u64, to: u64) -> Duration {
+/// A time between two numbers of milliseconds.
+pub fn millis(random: &mut StdRng, from: u64, to: u64) -> Duration {
     Duration::from_millis(random.random_range(from..=to))
 }

@@ -2,7 +2,8 @@
 
 use crate::Failure;
 use crate::after_kill::BOUND;
-use crate::fault::{Fault, Line, Target};
+use crate::family::{Deck, Family};
+use crate::fault::{Fault, LINES, Line, Target};
 use crate::ledger::Ledger;
 use crate::proxy::Proxy;
 use crate::stack::Stack;
@@ -24,8 +25,8 @@ pub struct Injector<'a> {
     pub stack: &'a Stack,
     /// Where it is noted.
     pub ledger: &'a Ledger,
-    /// Only servers are killed, and what a kill caught is settled before the next one.
-    pub single_kills: bool,
+    /// What kind of faults. Of single kills, what one caught is settled before the next one.
+    pub family: Family,
 }
 
 impl Injector<'_> {
@@ -35,27 +36,26 @@ impl Injector<'_> {
     ///
     /// When PostgreSQL does not start again.
     pub async fn inject(&self, faults: u32, seed: u64) -> Result<(), Failure> {
-        let Self { stack, ledger, single_kills } = *self;
+        let Self { stack, ledger, family } = *self;
         let mut random = StdRng::seed_from_u64(seed);
+        let mut deck = Deck::new(family, !stack.gateways.is_empty());
         sleep(WARM_UP).await;
         for _ in 0..faults {
-            let fault = if single_kills {
-                Fault::kill_a_server(&mut random)
-            } else {
-                Fault::choose(&mut random, stack.gateway.is_some())
-            };
+            let fault = deck.draw(&mut random);
             ledger.injected(&fault);
             strike(stack, ledger, fault).await?;
-            let settling = if single_kills { BOUND } else { Duration::ZERO };
+            let settling = if family == Family::SingleKills { BOUND } else { Duration::ZERO };
             sleep(settling + Duration::from_millis(random.random_range(GAP_MS))).await;
         }
-        for line in [Line::Gateway, Line::Database] {
-            if let Some(proxy) = proxy(stack, line) {
-                proxy.calm();
-            }
+        for proxy in LINES.iter().flat_map(|line| stack.proxies(*line)) {
+            proxy.calm();
         }
         for target in [Target::ServerA, Target::ServerB, Target::Worker] {
             stack.process(target).resume().await;
+        }
+        // The judges ask them.
+        for gateway in &stack.gateways {
+            gateway.world.until_it_listens().await?;
         }
         Ok(())
     }
@@ -70,6 +70,7 @@ async fn strike(stack: &Stack, ledger: &Ledger, fault: Fault) -> Result<(), Fail
             stack.process(target).kill().await;
         }
         Fault::Pause(target, time) => stack.process(target).pause(time).await,
+        Fault::Drain(target) => drop(stack.process(target).replace().await?),
         Fault::EndBackend(pick) => {
             // The database may be out of reach because of another fault; then there is nobody to end.
             let ended = timeout(ASK_LIMIT, stack.database.end_a_backend(pick)).await;
@@ -82,19 +83,11 @@ async fn strike(stack: &Stack, ledger: &Ledger, fault: Fault) -> Result<(), Fail
         Fault::Reset(line) => on(stack, line, Proxy::reset),
         Fault::Stall(line, time) => on(stack, line, |proxy| proxy.stall(time)),
         Fault::Delay(line, each, time) => on(stack, line, |proxy| proxy.delay(each, time)),
+        Fault::Split(line, time) => on(stack, line, |proxy| proxy.split(time)),
     }
     Ok(())
 }
 
-fn on(stack: &Stack, line: Line, act: impl FnOnce(&Proxy)) {
-    if let Some(proxy) = proxy(stack, line) {
-        act(proxy);
-    }
-}
-
-fn proxy(stack: &Stack, line: Line) -> Option<&Proxy> {
-    match line {
-        Line::Gateway => stack.gateway.as_ref().map(|gateway| &gateway.link),
-        Line::Database => Some(&stack.database.link),
-    }
+fn on(stack: &Stack, line: Line, act: impl Fn(&Proxy)) {
+    stack.proxies(line).into_iter().for_each(act);
 }

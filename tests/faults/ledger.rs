@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::after_kill::AfterKill;
 use crate::answer::{Answer, Call};
 use crate::fault::Fault;
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
@@ -36,6 +37,12 @@ pub enum Kind {
     Replay,
     /// An answer that should not have been given.
     Answer,
+    /// No answer, though nobody broke anything.
+    LostAnswer,
+    /// A process that was asked to end did not end in order.
+    Drain,
+    /// Nothing was struck by what was to be tried: nothing is known of it.
+    NothingStruck,
     /// Answers that took too long after a kill.
     Late,
     /// A process ended by itself.
@@ -82,6 +89,8 @@ pub struct Figures {
     pub settled: u64,
     /// From the kill of a server to the definite answer of what was on its way there.
     pub after_kill: Vec<AfterKill>,
+    /// What this kind of run adds to the table.
+    pub others: Vec<(&'static str, Value)>,
     /// What went wrong so far.
     pub violations: Vec<Violation>,
 }
@@ -139,6 +148,16 @@ impl Ledger {
         }
     }
 
+    /// How many tries are on their way to a server.
+    pub fn on_their_way(&self, server: usize) -> usize {
+        self.state().flights.values().filter(|flight| flight.server == server).count()
+    }
+
+    /// Adds a line to the table.
+    pub fn add_to_table(&self, name: &'static str, value: Value) {
+        self.state().figures.others.push((name, value));
+    }
+
     /// A try sets out; gives its number.
     pub fn sets_out(&self, server: usize) -> u64 {
         let mut state = self.state();
@@ -156,6 +175,13 @@ impl Ledger {
         *state.figures.answers.entry(label).or_default() += 1;
         let flight = state.flights.remove(&number)?;
         flight.kill.filter(|_| answer.is_none())
+    }
+
+    /// A try found nobody who listens.
+    pub fn refused(&self, number: u64) {
+        let mut state = self.state();
+        *state.figures.answers.entry("connection refused".to_owned()).or_default() += 1;
+        state.flights.remove(&number);
     }
 
     /// A client has hung up.

@@ -8,6 +8,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it prints is its result")]
 #![allow(clippy::indexing_slicing, reason = "a run that panics has failed, and says where")]
 
+mod admin;
 mod after_kill;
 mod answer;
 mod api;
@@ -15,7 +16,9 @@ mod arguments;
 mod choice;
 mod clients;
 mod database;
+mod family;
 mod fault;
+mod gateway;
 #[path = "../history/mod.rs"]
 mod history;
 mod injector;
@@ -23,11 +26,15 @@ mod judge;
 mod ledger;
 mod notifications;
 mod orders;
+mod program;
 mod progress;
 mod proxy;
 mod report;
+mod rolling;
 mod run;
+mod run_directory;
 mod stack;
+mod storm;
 mod supervisor;
 
 use arguments::Arguments;
@@ -73,7 +80,10 @@ fn main() -> ExitCode {
 async fn until_interrupted(arguments: Arguments) -> Result<bool, Failure> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let limit = LIMIT_AROUND + LIMIT_FOR_EACH_FAULT * (arguments.faults + 10 * arguments.notifications.unwrap_or(0));
+    // A drain takes longer than most faults, a shuffle or a storm has many requests.
+    let (rounds, shuffles) = (arguments.rolling.unwrap_or(0), arguments.notifications.unwrap_or(0));
+    let units = arguments.faults() + 10 * rounds + 10 * shuffles + arguments.storm.unwrap_or(0) / 4;
+    let limit = LIMIT_AROUND + LIMIT_FOR_EACH_FAULT * units;
     tokio::select! {
         passed = timeout(limit, run::run(arguments)) => passed.map_err(|_| format!("not over after {limit:?}"))?,
         _ = interrupt.recv() => Err("interrupted".into()),

@@ -41,6 +41,7 @@ const PAUSE: Duration = Duration::from_millis(35);
 pub async fn run(arguments: &Arguments, shuffles: u32, logs: &Path) -> Result<bool, Failure> {
     let seed = arguments.seed.unwrap_or_else(rand::random);
     eprintln!("notifications: seed {seed}, {shuffles} shuffles of {ORDERS} orders, logs in {}", logs.display());
+    let started = Instant::now();
     let mut random = StdRng::seed_from_u64(u64::from(seed));
     let stack = Stack::start(arguments, logs).await?;
     let provider = Provider::set_up(&stack).await?;
@@ -59,6 +60,8 @@ pub async fn run(arguments: &Arguments, shuffles: u32, logs: &Path) -> Result<bo
     judged.exhausted = exhausted::delay(&stack, &provider, &orders).await?;
     judged.processes = stack.ended_by_themselves();
     let report = json!({
+        "run": arguments.run(), "faults": judged.kills, "operations": provider.delivered() + provider.refused(),
+        "violations": judged.wrong().len(), "seconds": started.elapsed().as_secs_f64(),
         "seed": seed, "shuffles": shuffles, "orders": ORDERS * shuffles as usize,
         "deliveries": provider.delivered(), "badly_signed": provider.refused(), "figures": judged.json(),
         "passed": judged.wrong().is_empty(),

@@ -19,6 +19,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 /// Bytes read at once, at most.
 const READ: usize = 16 * 1024;
+/// How big the pieces are that bytes pass in while a line is split, one after the other and over again, in bytes; and the
+/// pause between two. After so many pieces of what was read at once the rest passes as it is: a line may not stand still.
+const PIECES: [usize; 9] = [1, 3, 7, 2, 1, 5, 4, 1, 6];
+const PAUSE_BETWEEN_PIECES: Duration = Duration::from_millis(1);
+const MOST_PIECES: usize = 120;
 /// A request that was swallowed keeps its connection open for so long.
 const SWALLOWED_FOR: Duration = Duration::from_secs(10);
 
@@ -57,9 +62,12 @@ struct Shared {
     stalled_until: Mutex<Instant>,
     /// Until when everything passes late, and how late.
     delayed_until: Mutex<(Instant, Duration)>,
+    /// Until when everything passes in pieces.
+    split_until: Mutex<Instant>,
     /// Changes when all connections are to be reset.
     resets: watch::Sender<u64>,
     struck: AtomicU64,
+    split: AtomicU64,
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -76,8 +84,10 @@ impl Proxy {
             armed: Mutex::default(),
             stalled_until: Mutex::new(now),
             delayed_until: Mutex::new((now, Duration::ZERO)),
+            split_until: Mutex::new(now),
             resets: watch::Sender::new(0),
             struck: AtomicU64::new(0),
+            split: AtomicU64::new(0),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Ok(Self { address, shared, accepting })
@@ -103,6 +113,11 @@ impl Proxy {
         *locked(&self.shared.delayed_until) = (Instant::now() + time, each);
     }
 
+    /// Everything passes in pieces of a few bytes for a time, in both directions.
+    pub fn split(&self, time: Duration) {
+        *locked(&self.shared.split_until) = Instant::now() + time;
+    }
+
     /// Resets every connection that is open.
     pub fn reset(&self) {
         self.shared.resets.send_modify(|count| *count += 1);
@@ -113,11 +128,17 @@ impl Proxy {
         locked(&self.shared.armed).clear();
         self.stall(Duration::ZERO);
         self.delay(Duration::ZERO, Duration::ZERO);
+        self.split(Duration::ZERO);
     }
 
     /// How many requests were struck.
     pub fn struck(&self) -> u64 {
         self.shared.struck.load(Ordering::SeqCst)
+    }
+
+    /// How often what came at once passed in pieces.
+    pub fn split_count(&self) -> u64 {
+        self.shared.split.load(Ordering::SeqCst)
     }
 }
 
@@ -160,7 +181,12 @@ async fn connection(mut client: TcpStream, shared: Arc<Shared>) {
 
 async fn connect(upstream: Upstream) -> io::Result<Box<dyn Stream>> {
     Ok(match upstream {
-        Upstream::Tcp(address) => Box::new(TcpStream::connect(address).await?),
+        Upstream::Tcp(address) => {
+            let stream = TcpStream::connect(address).await?;
+            // Small pieces would wait for each other, and arrive as one.
+            stream.set_nodelay(true)?;
+            Box::new(stream)
+        }
         Upstream::Unix(path) => Box::new(UnixStream::connect(path).await?),
     })
 }
@@ -210,7 +236,20 @@ async fn answers(
 /// Hands on what was read, when it is time; true at the end of the stream.
 async fn pass(buffer: &[u8], count: usize, to: &mut (impl AsyncWrite + Unpin), shared: &Shared) -> io::Result<bool> {
     shared.hold().await;
-    to.write_all(buffer.get(..count).unwrap_or_default()).await?;
+    let mut rest = buffer.get(..count).unwrap_or_default();
+    if count > 1 && shared.is_split() {
+        for size in PIECES.into_iter().cycle().take(MOST_PIECES) {
+            let (piece, others) = rest.split_at(size.min(rest.len()));
+            to.write_all(piece).await?;
+            to.flush().await?;
+            rest = others;
+            if rest.is_empty() {
+                break;
+            }
+            sleep(PAUSE_BETWEEN_PIECES).await;
+        }
+    }
+    to.write_all(rest).await?;
     to.flush().await?;
     Ok(count == 0)
 }
@@ -220,6 +259,15 @@ impl Shared {
         let strike = locked(&self.armed).pop_front()?;
         self.struck.fetch_add(1, Ordering::SeqCst);
         Some(strike)
+    }
+
+    /// Whether what passes now passes in pieces; counts it.
+    fn is_split(&self) -> bool {
+        let split = Instant::now() < *locked(&self.split_until);
+        if split {
+            self.split.fetch_add(1, Ordering::SeqCst);
+        }
+        split
     }
 
     /// Waits as long as a stall or a delay says.

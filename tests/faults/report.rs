@@ -2,10 +2,12 @@
 
 use crate::after_kill::{AfterKill, BOUND, Percentiles};
 use crate::arguments::Arguments;
+use crate::fault::LINES;
 use crate::history::Verdict;
 use crate::judge::steps::STEPS;
 use crate::judge::{Evidence, TEETH};
 use crate::ledger::{Figures, Kind, Ledger};
+use crate::proxy::Proxy;
 use crate::stack::Stack;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -40,18 +42,21 @@ impl Report<'_> {
         let paid_orders = records.iter().filter(|record| {
             record.order.method.is_some() && record.told.as_ref().is_some_and(|told| told.answer.status != 402)
         });
-        let struck = self.stack.gateway.as_ref().map_or(0, |gateway| gateway.link.struck());
         let (restarts, refused) = self.stack.restarts();
-        let Arguments { faults, clients, paid, single_kills, .. } = self.arguments;
-        let faults = if *single_kills { format!("{faults} single kills") } else { format!("{faults} faults") };
+        let Arguments { clients, paid, .. } = self.arguments;
+        let (run, faults) = (self.arguments.run(), self.arguments.faults());
         let cancels = self.arguments.cancels();
-        vec![
-            ("run", json!(format!("{faults}, {clients} clients, {paid} % paid, {cancels} % cancelled"))),
+        let on_lines = |count: fn(&Proxy) -> u64| {
+            let each = LINES.map(|line| (line.name(), self.stack.proxies(line).into_iter().map(count).sum::<u64>()));
+            json!(BTreeMap::from(each))
+        };
+        let mut rows = vec![
+            ("run", json!(format!("{run}, {faults} faults, {clients} clients, {paid} % paid, {cancels} % cancelled"))),
             ("seed", json!(self.seed)),
             ("seconds", json!(self.ledger.elapsed().as_secs())),
             ("faults by kind", json!(figures.faults)),
-            ("requests struck on the gateway line", json!(struck)),
-            ("requests struck on the database line", json!(self.stack.database.link.struck())),
+            ("requests struck, by line", on_lines(Proxy::struck)),
+            ("reads that passed in pieces, by line", on_lines(Proxy::split_count)),
             ("starts after an end, refused ones", json!([restarts, refused])),
             ("requests", json!(figures.requests)),
             ("requests hung up on", json!(figures.hung_up)),
@@ -80,7 +85,9 @@ impl Report<'_> {
             ("unfinished operations after 60 s", json!(self.evidence.unfinished_operations())),
             ("claims that wait for a person", json!(waiting)),
             ("open cases", json!(self.evidence.cases.len())),
-        ]
+        ];
+        rows.extend(figures.others.iter().cloned());
+        rows
     }
 
     /// From the kill of a server to the definite answer of what was on its way there: of all that were caught, and of those
@@ -97,12 +104,18 @@ impl Report<'_> {
         let violations = figures.violations.iter().take(WRITTEN);
         let violations = violations.map(|found| json!({ "kind": format!("{:?}", found.kind), "what": found.what }));
         json!({
+            "run": self.arguments.run(),
+            "faults": figures.faults.values().sum::<u64>(),
+            "operations": figures.requests,
+            "violations": figures.violations.len(),
+            "seed": self.seed,
+            "seconds": self.ledger.elapsed().as_secs_f64(),
             "figures": figure.collect::<serde_json::Map<_, _>>(),
             "from_kill_to_answer": Self::after_kill(&figures.after_kill).map(|(name, times)| (name.trim(), times.map(json_of)))
                 .into_iter().collect::<BTreeMap<_, _>>(),
             "bound_seconds": BOUND.as_secs(),
             "open_cases": self.evidence.cases,
-            "violations": violations.collect::<Vec<_>>(),
+            "violated": violations.collect::<Vec<_>>(),
             "passed": figures.violations.is_empty(),
         })
     }

@@ -4,14 +4,19 @@ use crate::Failure;
 use crate::after_kill;
 use crate::arguments::Arguments;
 use crate::clients::{self, Manner, Record, Shared};
+use crate::family::Family;
+use crate::fault::{LINES, Line};
 use crate::history::writer::Writer;
 use crate::injector::Injector;
 use crate::judge::{bite, check_history, judge, settle};
 use crate::ledger::{Kind, Ledger, Violation};
 use crate::notifications;
 use crate::progress;
+use crate::proxy::Proxy;
 use crate::report::Report;
+use crate::rolling;
 use crate::stack::Stack;
+use crate::storm;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +24,9 @@ use std::time::Instant;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+
+/// So many faults break each line in each way.
+const EACH_LINE_IN_EACH_WAY: u32 = 28;
 
 /// Runs, and prints the table; whether nothing was violated.
 pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
@@ -29,7 +37,7 @@ pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
         return notifications::run(&arguments, shuffles, &logs).await;
     }
     let seed = arguments.seed.unwrap_or_else(rand::random);
-    eprintln!("fault run: seed {seed}, {} faults, logs in {}", arguments.faults, logs.display());
+    eprintln!("fault run: seed {seed}, {}, {} faults, logs in {}", arguments.run(), arguments.faults(), logs.display());
     let stack = Stack::start(&arguments, &logs).await?;
     let ledger = Arc::new(Ledger::new(&logs)?);
     let over = CancellationToken::new();
@@ -38,28 +46,18 @@ pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
     let (api, clients) = (Arc::clone(&stack.api), u64::from(arguments.clients));
     // Who asks once more in the end is the one after all clients.
     let shared = Shared { api, ledger: Arc::clone(&ledger), history, client: clients, over: over.clone() };
-    let telling = AbortOnDropHandle::new(tokio::spawn(progress::tell(Arc::clone(&ledger), arguments.faults)));
+    let telling = AbortOnDropHandle::new(tokio::spawn(progress::tell(Arc::clone(&ledger), arguments.faults())));
 
-    let manner = Manner { paid: arguments.paid, cancels: arguments.cancels() };
-    let mut crowd = JoinSet::new();
-    for number in 0..arguments.clients {
-        // A seed of its own for each, so that none depends on when another one draws.
-        let own_seed = u64::from(seed) << 32 | u64::from(number + 1);
-        crowd.spawn(clients::run(shared.clone(), number as usize, manner, own_seed));
-    }
-    let injector = Injector { stack: &stack, ledger: &ledger, single_kills: arguments.single_kills };
-    injector.inject(arguments.faults, u64::from(seed) << 32).await?;
-    let faults_stopped = Instant::now();
-    over.cancel();
-    eprintln!("{:4} s  the faults have stopped", ledger.elapsed().as_secs());
-    let records: Vec<Record> = crowd.join_all().await.into_iter().flatten().collect();
+    let (records, faults_stopped) = load(&stack, &shared, &arguments, seed).await?;
     let evidence = settle(&stack, &shared, records, faults_stopped, arguments.max_cases).await?;
     drop(telling);
 
     shared.history.finish()?;
-    let history = check_history(&book, &evidence, stack.gateway.as_ref())?;
+    let history = check_history(&book, &evidence, &stack.gateways)?;
     let of_history = history.violations.iter().map(|found| Violation::new(Kind::History, found.to_string()));
-    for violation in judge(&evidence, arguments.max_cases).into_iter().chain(of_history) {
+    for violation in
+        judge(&evidence, arguments.max_cases).into_iter().chain(of_history).chain(unbroken(&arguments, &stack))
+    {
         ledger.violated(violation);
     }
     for what in stack.ended_by_themselves() {
@@ -77,6 +75,56 @@ pub async fn run(arguments: Arguments) -> Result<bool, Failure> {
         fs::write(file, format!("{:#}\n", report.json()))?;
     }
     Ok(ledger.figures().violations.is_empty())
+}
+
+/// What clients do and what strikes them meanwhile; what each key came to, and when the faults stopped.
+async fn load(
+    stack: &Stack,
+    shared: &Shared,
+    arguments: &Arguments,
+    seed: u32,
+) -> Result<(Vec<Record>, Instant), Failure> {
+    let manner = Manner { paid: arguments.paid, cancels: arguments.cancels() };
+    if let Some(keys) = arguments.storm {
+        return Ok((storm::run(shared, keys, manner, seed).await, Instant::now()));
+    }
+    let crowd = crowd(shared, arguments, manner, seed);
+    if let Some(rounds) = arguments.rolling {
+        rolling::deploy(stack, &shared.ledger, rounds, seed).await?;
+    } else {
+        let injector = Injector { stack, ledger: &shared.ledger, family: arguments.family() };
+        injector.inject(arguments.faults(), u64::from(seed) << 32).await?;
+    }
+    let faults_stopped = Instant::now();
+    shared.over.cancel();
+    eprintln!("{:4} s  the faults have stopped", shared.ledger.elapsed().as_secs());
+    Ok((crowd.join_all().await.into_iter().flatten().collect(), faults_stopped))
+}
+
+/// The clients, each with a seed of its own, so that none depends on when another one draws.
+fn crowd(shared: &Shared, arguments: &Arguments, manner: Manner, seed: u32) -> JoinSet<Vec<Record>> {
+    let mut crowd = JoinSet::new();
+    for number in 0..arguments.clients {
+        let (shared, own_seed) = (shared.clone(), u64::from(seed) << 32 | u64::from(number + 1));
+        if arguments.rolling.is_some() {
+            crowd.spawn(rolling::client(shared, number as usize, manner, own_seed));
+        } else {
+            crowd.spawn(clients::run(shared, number as usize, manner, own_seed));
+        }
+    }
+    crowd
+}
+
+/// Lines on which no request was struck, or nothing passed in pieces, though each was to be broken in each way.
+fn unbroken(arguments: &Arguments, stack: &Stack) -> Vec<Violation> {
+    if arguments.family() != Family::Lines || arguments.faults() < EACH_LINE_IN_EACH_WAY {
+        return Vec::new();
+    }
+    let all = |line, count: fn(&Proxy) -> u64| stack.proxies(line).into_iter().map(count).sum::<u64>();
+    let untried = |line: &Line| all(*line, Proxy::struck) == 0 || all(*line, Proxy::split_count) == 0;
+    let there = LINES.into_iter().filter(|line| !stack.proxies(*line).is_empty());
+    let lines = there.filter(untried).map(|line| format!("the {}", line.name()));
+    lines.map(|what| Violation::new(Kind::NothingStruck, what)).collect()
 }
 
 /// `target/faults`, wherever cargo's target directory is.

@@ -2,44 +2,29 @@
 //! purpose. Only processes that were started here are ever signalled.
 
 use crate::Failure;
+use crate::program::Program;
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// Before a program is started again that has ended by itself.
 const PAUSE_BEFORE_RESTART: Duration = Duration::from_millis(200);
 /// How long a program may take until it listens for the first time.
 const LISTEN_LIMIT: Duration = Duration::from_secs(30);
+/// How long a program may take to end after SIGTERM; a service manager would be told no less.
+pub const DRAIN_LIMIT: Duration = Duration::from_secs(30);
 /// The status of a program that says why it does not start: the database may be away.
 const REFUSED: i32 = 1;
 
-/// How to run a program.
-#[derive(Debug, Clone)]
-pub struct Program {
-    /// What it is called in logs and tables.
-    pub name: &'static str,
-    /// The file to run.
-    pub path: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-    /// Its variables, besides those that are inherited.
-    pub environment: Vec<(String, String)>,
-    /// The directory of its logs, `<name>.log` and `<name>.out`.
-    pub logs: PathBuf,
-}
-
 /// It, running again and again. Killed when dropped.
 pub struct Supervised {
+    program: Program,
     commands: mpsc::Sender<(Order, oneshot::Sender<()>)>,
     history: Arc<History>,
     task: JoinHandle<()>,
@@ -51,11 +36,23 @@ pub struct History {
     restarts: AtomicU32,
     refused: AtomicU32,
     ended: Mutex<Vec<String>>,
+    drains: Mutex<Vec<Drain>>,
+}
+
+/// How a process ended that was asked to, with SIGTERM.
+#[derive(Debug, Clone)]
+pub struct Drain {
+    /// From the signal to the end.
+    pub time: Duration,
+    /// Why that was no end in order; `None` when it was.
+    pub wrong: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Kill,
+    /// SIGTERM, and its end in its own time.
+    Drain,
     /// Stop it, and let it go on at that moment.
     StopUntil(Instant),
 }
@@ -67,53 +64,27 @@ enum End {
     NotWanted,
 }
 
-impl Program {
-    fn start(&self) -> Result<Child, Failure> {
-        let mut log = OpenOptions::new().create(true).append(true).open(self.log())?;
-        writeln!(log, "---- start")?;
-        let mut command = Command::new(&self.path);
-        command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
-        // Settings of the caller's own must not reach what is tested.
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            let given = self.environment.iter().any(|(own, _)| *own == text);
-            if !given && (text.starts_with("ICHIDO_") || text.starts_with("DATABASE_URL") || text.starts_with("RUST_"))
-            {
-                command.env_remove(&name);
-            }
-        }
-        command.stdin(Stdio::null()).stdout(File::create(self.output())?).stderr(log).kill_on_drop(true);
-        Ok(command.spawn().map_err(|error| format!("{} cannot be run: {error}", self.path.display()))?)
-    }
-
-    fn log(&self) -> PathBuf {
-        self.logs.join(format!("{}.log", self.name))
-    }
-
-    fn output(&self) -> PathBuf {
-        self.logs.join(format!("{}.out", self.name))
-    }
-
-    /// Whether the process that runs now has said that it listens.
-    fn listens(&self) -> bool {
-        fs::read_to_string(self.output()).is_ok_and(|text| text.starts_with("listening on ") && text.contains('\n'))
-    }
-}
-
 impl Supervised {
     /// Starts it, and sees to it from now on.
     pub fn start(program: Program) -> Result<Self, Failure> {
         let history = Arc::new(History::default());
         let (commands, orders) = mpsc::channel(16);
         let first = program.start()?;
-        let task = tokio::spawn(supervise(program, first, orders, Arc::clone(&history)));
-        Ok(Self { commands, history, task })
+        let task = tokio::spawn(supervise(program.clone(), first, orders, Arc::clone(&history)));
+        Ok(Self { program, commands, history, task })
     }
 
     /// Like [`Supervised::start`], for a program that has to listen before it is of use.
     pub async fn start_listening(program: Program) -> Result<Self, Failure> {
         let _ = fs::remove_file(program.output());
-        let supervised = Self::start(program.clone())?;
+        let supervised = Self::start(program)?;
+        supervised.until_it_listens().await?;
+        Ok(supervised)
+    }
+
+    /// Waits until the process that runs now has said that it listens.
+    pub async fn until_it_listens(&self) -> Result<(), Failure> {
+        let program = &self.program;
         let started = Instant::now();
         while !program.listens() {
             if started.elapsed() > LISTEN_LIMIT {
@@ -121,7 +92,15 @@ impl Supervised {
             }
             sleep(Duration::from_millis(20)).await;
         }
-        Ok(supervised)
+        Ok(())
+    }
+
+    /// SIGTERM, and the next process once the old one has ended and the new one listens. Tells how the old one ended.
+    pub async fn replace(&self) -> Result<Drain, Failure> {
+        self.order(Order::Drain).await;
+        self.until_it_listens().await?;
+        let drains = self.history.drains.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(drains.last().ok_or("nothing was drained")?.clone())
     }
 
     /// kill -9, seen to its end; the next process has been started when this returns.
@@ -234,6 +213,11 @@ async fn watch(program: &Program, child: &mut Child, orders: &mut Orders, histor
                     let _ = child.kill().await;
                     return End::Killed(done);
                 }
+                Some((Order::Drain, done)) => {
+                    let drain = drain(child).await;
+                    history.drains.lock().unwrap_or_else(PoisonError::into_inner).push(drain);
+                    return End::Killed(done);
+                }
                 Some((Order::StopUntil(moment), done)) => {
                     signal(child, Signal::STOP);
                     goes_on_at = Some(moment);
@@ -246,6 +230,22 @@ async fn watch(program: &Program, child: &mut Child, orders: &mut Orders, histor
             }
         }
     }
+}
+
+/// Asks a process to end, and waits for that.
+async fn drain(child: &mut Child) -> Drain {
+    let asked = Instant::now();
+    signal(child, Signal::TERM);
+    let wrong = match timeout(DRAIN_LIMIT, child.wait()).await {
+        Ok(Ok(status)) if status.success() => None,
+        Ok(Ok(status)) => Some(format!("it ended with {status}")),
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => {
+            let _ = child.kill().await;
+            Some(format!("it had not ended after {DRAIN_LIMIT:?}"))
+        }
+    };
+    Drain { time: asked.elapsed(), wrong }
 }
 
 async fn at(moment: Option<Instant>) {
@@ -261,16 +261,4 @@ fn signal(child: &Child, signal: Signal) {
         // One that has just ended is no failure.
         let _ = kill_process(pid, signal);
     }
-}
-
-/// An address with a port that is free and stays so while its server is dead: outside the range from which the system
-/// takes ports for outgoing connections.
-pub fn free_address() -> Result<SocketAddr, Failure> {
-    for _ in 0..100 {
-        let address = SocketAddr::from(([127, 0, 0, 1], rand::random_range(10_000..32_000)));
-        if TcpListener::bind(address).is_ok() {
-            return Ok(address);
-        }
-    }
-    Err("no free port was found".into())
 }

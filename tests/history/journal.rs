@@ -50,13 +50,18 @@ struct ChargeLine {
 }
 
 impl Journal {
-    /// From a file.
+    /// From the files of all worlds that took part.
     ///
     /// # Errors
     ///
     /// In words, with the line.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        Self::parse(&fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?)
+    pub fn read(paths: &[&Path]) -> Result<Self, String> {
+        let mut journal = Self::default();
+        for path in paths {
+            let text = fs::read_to_string(path).map_err(|error| error.to_string());
+            text.and_then(|text| journal.add_lines(&text)).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        Ok(journal)
     }
 
     /// From JSON lines. Of a last line without its end nobody was told.
@@ -64,14 +69,20 @@ impl Journal {
     /// # Errors
     ///
     /// In words, with the line.
+    #[allow(dead_code, reason = "tests have a text and no file")]
     pub fn parse(text: &str) -> Result<Self, String> {
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let mut journal = Self::default();
+        journal.add_lines(text)?;
+        Ok(journal)
+    }
+
+    fn add_lines(&mut self, text: &str) -> Result<(), String> {
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         for (at, text) in whole.lines().enumerate() {
             let line = serde_json::from_str(text).map_err(|error| format!("line {}: {error}", at + 1))?;
-            journal.add(line);
+            self.add(line);
         }
-        Ok(journal)
+        Ok(())
     }
 
     /// A charge is written again when a part of it is given back: it is still one.

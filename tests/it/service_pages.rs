@@ -80,7 +80,8 @@ async fn not_ready_without_a_database_and_that_soon() {
     for port in [silent.local_addr().unwrap().port(), 1] {
         let url = SecretString::from(format!("postgres://nobody@127.0.0.1:{port}/nothing?sslmode=disable"));
         let app = startup::app(&url, 2, Clock::System, payments::settings()).unwrap();
-        let (server, address) = http::server::start(app, "127.0.0.1:0".parse().unwrap(), 2, Vec::new()).unwrap();
+        let http::server::Started { server, address, .. } =
+            http::server::start(app, "127.0.0.1:0".parse().unwrap(), 2, Vec::new()).unwrap();
         let handle = server.handle();
         tokio::spawn(server);
         let started = Instant::now();

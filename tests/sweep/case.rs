@@ -2,7 +2,8 @@
 
 use crate::Failure;
 use crate::plan::Strike;
-use crate::supervisor::{Program, Supervised, free_address};
+use crate::program::{Program, free_address};
+use crate::supervisor::Supervised;
 use crate::support::app::{TestOrg, make_org, new_org};
 use crate::support::payments::{self, World, use_gateway};
 use crate::support::postgres;

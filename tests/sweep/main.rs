@@ -18,6 +18,8 @@ mod case;
 mod judge;
 mod people;
 mod plan;
+#[path = "../faults/program.rs"]
+mod program;
 mod scenarios;
 #[path = "../faults/supervisor.rs"]
 #[allow(dead_code, reason = "the fault run uses more of it")]

@@ -70,9 +70,10 @@ impl Evidence {
         let mut evidence = Self { records, ..Self::default() };
         evidence.read_tables(&client).await?;
         evidence.read_later_tables(&client).await?;
-        if let Some(gateway) = &stack.gateway {
+        for gateway in &stack.gateways {
             let mut world = stack.api.get(&format!("http://{}/effects", gateway.address)).await?;
-            evidence.effects = serde_json::from_value(world.get_mut("effects").map_or(Value::Null, Value::take))?;
+            let effects = world.get_mut("effects").map_or(Value::Null, Value::take);
+            evidence.effects.extend(serde_json::from_value::<Vec<Effect>>(effects)?);
         }
         Ok(evidence)
     }

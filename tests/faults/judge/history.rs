@@ -1,13 +1,13 @@
 //! The history beside the tables and the gateway's journal: the checker that any run can use, fed with this one.
 
 use crate::Failure;
+use crate::gateway::Gateway;
 use crate::history::answer::sha256;
 use crate::history::journal::Journal;
 use crate::history::reader::History;
 use crate::history::rows::{ClaimRow, Rows};
 use crate::history::{Verdict, check};
 use crate::judge::evidence::{Claim, Evidence};
-use crate::stack::Gateway;
 use std::path::Path;
 
 /// Checks a history that is over.
@@ -15,9 +15,10 @@ use std::path::Path;
 /// # Errors
 ///
 /// When the history or the journal cannot be read: what was not looked at is not proven.
-pub fn check_history(book: &Path, evidence: &Evidence, gateway: Option<&Gateway>) -> Result<Verdict, Failure> {
+pub fn check_history(book: &Path, evidence: &Evidence, gateways: &[Gateway]) -> Result<Verdict, Failure> {
     let history = History::read(book)?;
-    let journal = gateway.map(|gateway| Journal::read(&gateway.journal)).transpose()?;
+    let journals: Vec<_> = gateways.iter().map(|gateway| gateway.journal.as_path()).collect();
+    let journal = if journals.is_empty() { None } else { Some(Journal::read(&journals)?) };
     Ok(check(&history, &rows(evidence), journal.as_ref()))
 }
 

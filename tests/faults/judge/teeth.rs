@@ -95,7 +95,7 @@ fn call(what: What, n: usize) -> Arc<Call> {
 fn told(status: u16, n: usize, payment: Option<&str>) -> Told {
     let member = if status == 402 { "order_id" } else { "id" };
     let body = json!({ member: id(n), "payment": payment.map(|status| json!({ "status": status })) });
-    Told::new(Answer { status, body: body.to_string().into_bytes(), location: None }, 0)
+    Told::new(Answer { status, body: body.to_string().into_bytes(), location: None, retry_after: false }, 0)
 }
 
 fn keep(evidence: &mut Evidence, call: &Call, told: &Told, n: usize) {

@@ -102,7 +102,7 @@ pub async fn judge(stack: &Stack, orders: &Orders, ids: &[String], judged: &mut 
 
 /// Every step of every order once, at its partner, and nothing else.
 async fn effects(stack: &Stack, ids: &[String], judged: &mut Judged) -> Result<(), Failure> {
-    let gateway = stack.gateway.as_ref().ok_or("no simulated world")?;
+    let gateway = stack.gateways.first().ok_or("no simulated world")?;
     let world = stack.api.get(&format!("http://{}/effects", gateway.address)).await?;
     let ours: HashSet<&str> = ids.iter().map(String::as_str).collect();
     let mut seen = HashSet::new();

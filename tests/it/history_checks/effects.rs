@@ -52,8 +52,10 @@ fn of_a_line_without_its_end_nobody_was_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.jsonl");
     fs::write(&path, text_of(&good()) + "{\"effect\":{\"kind\":\"charge\"").unwrap();
-    let journal = Journal::read(&path).unwrap();
+    let journal = Journal::read(&[&path]).unwrap();
     assert_eq!((journal.charges.len(), journal.failed.len(), journal.effects.len()), (1, 1, 3));
+    let twice = Journal::read(&[&path, &path]).unwrap();
+    assert!(twice.effects.values().all(|count| *count == 2), "what two worlds did counts twice: {:?}", twice.effects);
     assert!(Journal::parse("[]\n").is_err());
 }
 

@@ -7,6 +7,7 @@ use crate::support::raw::Raw;
 use crate::support::wait::{until, until_somebody_waits_for};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
 
 #[tokio::test]
 async fn a_request_in_flight_is_answered_and_idle_connections_are_not_waited_for() {
@@ -40,6 +41,36 @@ async fn a_request_in_flight_is_answered_and_idle_connections_are_not_waited_for
         assert_eq!(prepared.counts().await, (1, 1));
         drop((idle, silent));
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_has_come_before_others_are_refused_is_answered() {
+    let prepared = Prepared::new().await;
+    let mut running = Program::serve(&prepared.url, "127.0.0.1:0").start();
+    let base = running.base().await;
+    let address = base.strip_prefix("http://").unwrap().to_owned();
+    let new = Raw::connect(&base).await;
+    let mut used = Raw::connect(&base).await;
+    used.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert_eq!(used.answer().await.status, 200);
+    running.signal(Signal::TERM);
+    let refused = async {
+        while TcpStream::connect(&address).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), refused).await.expect("connections are refused");
+    for mut connection in [new, used] {
+        connection.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        let answer = connection.answer().await;
+        assert_eq!(
+            (answer.status, answer.headers.get("connection").and_then(|value| value.to_str().ok())),
+            (200, Some("close"))
+        );
+    }
+    let ended = running.ended_within(Duration::from_secs(5)).await;
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert!(!running.err().contains("Error accepting"), "{}", running.err());
 }
 
 #[tokio::test]

@@ -124,7 +124,7 @@ impl TestApp {
     ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let app = startup::app(&url, pool, clock, settings).unwrap();
-        let (server, address) =
+        let http::server::Started { server, address, .. } =
             http::server::start(app.clone(), "127.0.0.1:0".parse().unwrap(), 2, cors_origins).unwrap();
         let handle = server.handle();
         tokio::spawn(server);
