@@ -15,7 +15,10 @@
 )]
 
 mod case;
+mod commands;
 mod judge;
+mod locks;
+mod operators;
 mod people;
 mod plan;
 mod scenarios;
@@ -58,6 +61,9 @@ struct Arguments {
     /// Only failpoints whose names begin with this
     #[arg(long, default_value = "")]
     only: String,
+    /// Writes the result to this file, too
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
     /// So many cases at the same time
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=32))]
     at_once: u16,
@@ -85,7 +91,15 @@ async fn main() -> ExitCode {
     outcomes.sort_by_key(|(strike, _)| strike.place());
     println!("{}", table::render(&outcomes, seed, began.elapsed()));
     let passed = !outcomes.is_empty() && outcomes.iter().all(|(_, outcome)| outcome.passed());
-    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let written =
+        arguments.json.is_none_or(|path| match fs::write(&path, table::json(&outcomes, seed, began.elapsed())) {
+            Ok(()) => true,
+            Err(error) => {
+                eprintln!("sweep: {}: {error}", path.display());
+                false
+            }
+        });
+    if passed && written { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// One case, from an empty database to its verdict. In a task of its own, so that a panic is this case's failure.

@@ -2,6 +2,7 @@
 
 use crate::case::Outcome;
 use crate::plan::Strike;
+use serde_json::json;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -26,4 +27,15 @@ pub fn render(outcomes: &[(Strike, Outcome)], seed: u64, took: Duration) -> Stri
         took.as_secs()
     );
     text
+}
+
+/// The sum of it, as one JSON object.
+pub fn json(outcomes: &[(Strike, Outcome)], seed: u64, took: Duration) -> String {
+    let struck: usize = outcomes.iter().map(|(_, outcome)| outcome.struck).sum();
+    let violations = outcomes.iter().filter(|(_, outcome)| !outcome.passed()).count();
+    let object = json!({
+        "run": "failpoints", "faults": struck, "operations": outcomes.len(), "violations": violations, "seed": seed,
+        "seconds": took.as_secs_f64(),
+    });
+    object.to_string()
 }
