@@ -62,10 +62,16 @@ impl Question {
         app.send(request, &operation.route).await
     }
 
-    /// Which of these texts are in the answer and were not in the question.
-    pub fn leaked<'a>(&self, answer: &Answer, telling: &'a BTreeSet<String>) -> Option<&'a str> {
+    /// Which of these texts is in the answer and was not in the question, nor in what else was written down before.
+    pub fn leaked<'a>(
+        &self,
+        answer: &Answer,
+        telling: &'a BTreeSet<String>,
+        written: &BTreeSet<String>,
+    ) -> Option<&'a str> {
         let text = format!("{:?} {}", answer.headers, String::from_utf8_lossy(&answer.body));
-        let asked = |secret: &str| self.given.iter().any(|(_, value)| value.contains(secret));
+        let given = self.given.iter().map(|(_, value)| value).chain(written);
+        let asked = |secret: &str| given.clone().any(|value| value.contains(secret));
         telling.iter().map(String::as_str).find(|secret| text.contains(secret) && !asked(secret))
     }
 

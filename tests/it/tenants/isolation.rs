@@ -13,6 +13,7 @@ use crate::support::work::work;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::Instant;
 
@@ -41,7 +42,8 @@ async fn whoever_asks_for_what_is_anothers_learns_and_changes_nothing() {
     assert!(telling.len() > 50 && telling.iter().any(|text| text.contains(&theirs.canary)), "{telling:?}");
     telling.insert(theirs.canary.clone());
     let before = books(&app, &theirs).await;
-    let mut judge = Judge { app: &app, theirs: &theirs, telling, asked: 0, violations: Vec::new() };
+    let mut judge =
+        Judge { app: &app, theirs: &theirs, telling, written: BTreeSet::new(), asked: 0, violations: Vec::new() };
     every_operation(&mut judge).await;
     eprintln!("tenants: {} requests on every operation, {:.1} s", judge.asked, began.elapsed().as_secs_f64());
     random_cases(&mut judge, [&reader, &writer], cases, &mut StdRng::seed_from_u64(seed)).await;

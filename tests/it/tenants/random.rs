@@ -111,6 +111,9 @@ async fn one(judge: &mut Judge<'_>, operation: &Operation, case: &Case, token: &
     let question = &case.question;
     let answer = question.ask(judge.app, operation, token).await;
     judge.look(operation, question, &answer);
+    if operation.method != "GET" && answer.status < 400 {
+        judge.written.extend(question.given.iter().map(|(_, value)| value.clone()));
+    }
     let may = operation.is_signed() || case.scopes.iter().any(|scope| Some(scope.as_str()) == operation.scope());
     // Nothing in a path's place is another path.
     let is_routed = question.given.iter().all(|(slot, value)| slot.place != Place::Path || !value.is_empty());
