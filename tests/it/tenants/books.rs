@@ -81,7 +81,7 @@ async fn tables(sql: &Client) -> Vec<String> {
 fn texts(value: &Value, into: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {
-            members.iter().filter(|(name, _)| !is_moment(name)).for_each(|(_, it)| texts(it, into))
+            members.iter().filter(|(name, _)| !is_moment(name)).for_each(|(_, it)| texts(it, into));
         }
         Value::Array(items) => items.iter().for_each(|item| texts(item, into)),
         Value::String(text)

@@ -123,8 +123,10 @@ fn of_member(operation: &Operation, pointer: &str) -> Means {
         ("receive_notification", "/id") => id("notification"),
         ("receive_notification", "/data/object/metadata/ichido_order_id") => id("order"),
         // As in the example.
-        ("create_order", "/currency" | "/lines/0/quantity" | "/lines/0/unit_amount" | "/expected_amount")
-        | ("create_order", "/payment/method")
+        (
+            "create_order",
+            "/currency" | "/lines/0/quantity" | "/lines/0/unit_amount" | "/expected_amount" | "/payment/method",
+        )
         | ("pay_order", "/method")
         | ("decide_reconciliation_case", "/decision") => Means::Made,
         ("receive_notification", pointer)
