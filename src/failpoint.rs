@@ -14,11 +14,18 @@ pub const NAMES: &[&str] = &[
     "db/charges/before_send",
     "db/charges/one_committed",
     "db/charges/many_committed",
+    // Claims that did not fit into their batch, or whose batch was undone.
+    "db/alone/claim/before_send",
+    "db/alone/claim/committed",
+    "db/alone/charge/before_send",
+    "db/alone/charge/committed",
     // The first call to the gateway, and what becomes of its answer.
     "charge/first/before_call",
     "charge/first/answered",
     "charge/finish/before_commit",
     "charge/finish/committed",
+    // A success that could not be recorded together with others.
+    "charge/alone/taken",
     "charge/settle/before_commit",
     "charge/settle/committed",
     // A charge whose holder is gone, or that is asked about.
@@ -75,6 +82,24 @@ pub const NAMES: &[&str] = &[
     // Keys past their time.
     "clean_up/before_delete",
     "clean_up/deleted",
+    // Deliveries past theirs.
+    "forget_bodies/before_update",
+    "forget_bodies/emptied",
+    // Each step of the schema's history.
+    "migrate/before_commit",
+    "migrate/committed",
+    // What an operator sets; each command comes by once.
+    "admin/org/before_send",
+    "admin/org/committed",
+    "admin/key/before_send",
+    "admin/key/committed",
+    "admin/gateway/before_send",
+    "admin/gateway/committed",
+    "admin/step/before_send",
+    "admin/step/committed",
+    "admin/endpoint/before_send",
+    "admin/endpoint/without_secret",
+    "admin/endpoint/committed",
 ];
 
 /// Stops, fails or delays the function that it stands in, if `FAILPOINTS` says so; only in functions whose error can be made of

@@ -42,8 +42,10 @@ pub async fn count_bodies_due(app: &App) -> Result<u64, AppError> {
 async fn forget_of(app: &App, org_id: OrgId, stop: &CancellationToken) -> Result<u64, AppError> {
     let mut emptied = 0;
     while !stop.is_cancelled() {
+        failpoint!("forget_bodies/before_update");
         let count =
             app.db.forget_bodies(org_id, BODIES_KEPT_FOR_DAYS, i64::from(BATCH), Deadline::of_request()).await?;
+        failpoint!("forget_bodies/emptied");
         emptied += count;
         if count < u64::from(BATCH) {
             break;

@@ -74,6 +74,7 @@ impl Db {
     /// [`DbError`].
     pub async fn create_api_key(&self, key: &NewKey<'_>, deadline: Deadline) -> Result<Option<Mode>, DbError> {
         let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
+        failpoint!("admin/key/before_send");
         let row = self
             .row(
                 &sql::API_KEY_CREATE,
@@ -81,6 +82,7 @@ impl Db {
                 deadline,
             )
             .await?;
+        failpoint!("admin/key/committed");
         row.map(|row| spelled(&row, "mode", Mode::parse)).transpose()
     }
 

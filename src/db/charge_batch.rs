@@ -70,7 +70,9 @@ impl Db {
     async fn claim_charge_alone(&self, new: &NewCharge, deadline: Deadline) -> Result<Option<Won>, DbError> {
         // One at a time for each key, so that retries of a claim that somebody holds do not fill the pool.
         let _turn = self.alone.turn(new.order.org_id, &new.key, deadline).await?;
+        failpoint!("db/alone/charge/before_send");
         let row = self.row(&sql::CLAIM_WITH_CHARGE, &Values::of(new).refs(), deadline).await?;
+        failpoint!("db/alone/charge/committed");
         row.map(|row| Ok(Won { expires_at: column(&row, "expires_at")? })).transpose()
     }
 }

@@ -107,7 +107,9 @@ impl Db {
         secret_sealed: &[u8],
         deadline: Deadline,
     ) -> Result<bool, DbError> {
+        failpoint!("admin/gateway/before_send");
         let row = self.row(&sql::GATEWAY_SET, &[&org_id.0, &provider, &api_base, &secret_sealed], deadline).await?;
+        failpoint!("admin/gateway/committed");
         Ok(row.is_some())
     }
 }

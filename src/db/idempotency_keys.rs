@@ -62,7 +62,9 @@ impl Db {
 
     async fn claim_alone(&self, claim: &NewClaim, deadline: Deadline) -> Result<Option<Won>, DbError> {
         let _turn = self.alone.turn(claim.order.org_id, &claim.key, deadline).await?;
+        failpoint!("db/alone/claim/before_send");
         let row = self.row(&sql::CLAIM_WITH_ORDER, &claim_params(claim).refs(), deadline).await?;
+        failpoint!("db/alone/claim/committed");
         row.map(|row| Ok(Won { expires_at: column(&row, "expires_at")? })).transpose()
     }
 

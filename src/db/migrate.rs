@@ -154,9 +154,12 @@ async fn apply(client: &mut Client, migration: &Migration) -> Result<(), DbError
             .execute(sql::MIGRATION_ADD.text, &[&migration.version, &migration.name, &hash])
             .await
             .map_err(|error| DbError::running(&error))?;
+        failpoint!("migrate/before_commit");
         Ok(())
     })
-    .await
+    .await?;
+    failpoint!("migrate/committed");
+    Ok(())
 }
 
 fn judge(history: &[Row]) -> Result<SchemaState, DbError> {

@@ -45,6 +45,7 @@ impl Db {
     /// [`DbError`].
     pub async fn create_org(&self, org: &NewOrg, deadline: Deadline) -> Result<OrgId, DbError> {
         let limit = org.new_claims_per_second.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX));
+        failpoint!("admin/org/before_send");
         let row = self
             .row(
                 &sql::ORG_CREATE,
@@ -60,6 +61,7 @@ impl Db {
             )
             .await?
             .ok_or(DbError::Decode { column: "org_id" })?;
+        failpoint!("admin/org/committed");
         column(&row, "org_id").map(OrgId)
     }
 

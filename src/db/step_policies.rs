@@ -119,7 +119,10 @@ impl Db {
             &attempts,
             &seconds,
         ];
-        Ok(self.row(&sql::STEP_POLICY_SET, &params, deadline).await?.is_some())
+        failpoint!("admin/step/before_send");
+        let set = self.row(&sql::STEP_POLICY_SET, &params, deadline).await?.is_some();
+        failpoint!("admin/step/committed");
+        Ok(set)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Requests that are the last of their connection.
 //!
-//! The length of their body is not announced, so what follows on the connection cannot be told from it with certainty
-//! (RFC 9112, section 11.2). They are answered, and the connection is closed. The HTTP library has often read on by then
-//! and hands over what came next all the same: that is never executed (section 9.6).
+//! Either they say so, or the length of their body is not announced, so that what follows on the connection cannot be told from it
+//! with certainty (RFC 9112, section 11.2). They are answered, and the connection is closed. The HTTP library has often read on by
+//! then and hands over what came next all the same: that is never executed (section 9.6).
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest};
-use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap};
+use actix_web::http::{ConnectionType, Method};
 use actix_web::web::Bytes;
 use std::error::Error;
 use std::pin::Pin;
@@ -20,9 +20,17 @@ pub struct Connection {
     over: AtomicBool,
 }
 
-/// Whether this request is the last of its connection.
-pub fn is_last(request: &ServiceRequest) -> bool {
+/// Whether nobody can say where this request ends. Its body is not read, and it is the last of its connection.
+pub fn has_no_end(request: &ServiceRequest) -> bool {
     *request.method() == Method::CONNECT || has_unknown_length(request.headers())
+}
+
+/// Whether the client said that this request is the last of its connection; with HTTP/1.0 it has to say the opposite.
+pub fn says_last(request: &ServiceRequest) -> bool {
+    // The library knows only a line that holds nothing else.
+    let closes = |token: &str| token.trim().eq_ignore_ascii_case("close");
+    let mut lines = request.headers().get_all(header::CONNECTION).filter_map(|line| line.to_str().ok());
+    request.head().connection_type() == ConnectionType::Close || lines.any(|line| line.split(',').any(closes))
 }
 
 /// Whether the body ends elsewhere than `Content-Length` says. For `Upgrade: websocket` the library reads until the

@@ -43,8 +43,8 @@ pub async fn observe<B: MessageBody + 'static>(
     let request_id = Uuid::now_v7();
     request.extensions_mut().insert(RequestId(request_id));
     let method = method_name(request.method());
-    let last = connection::is_last(&request);
-    let unread = last.then(|| request.take_payload());
+    let unread = connection::has_no_end(&request).then(|| request.take_payload());
+    let last = unread.is_some() || connection::says_last(&request);
     let over = connection::is_over(&request, last);
     // The library ends a connection whose client offered another protocol, so the client has to be told.
     let closes = last || over || request.head().upgrade();

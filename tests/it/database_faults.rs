@@ -3,6 +3,7 @@
 mod away;
 mod cut;
 mod locked;
+mod pool;
 mod refused;
 mod storms;
 

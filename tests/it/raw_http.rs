@@ -4,6 +4,7 @@ mod framing;
 mod heads;
 mod methods;
 mod slow;
+mod smuggling;
 
 use crate::support::app::{TestApp, order_body};
 use crate::support::raw::{Raw, RawAnswer};

@@ -1,5 +1,14 @@
 //! Organisations do not see, disturb or learn of each other; and no secret is ever stored.
 
+mod asking;
+mod books;
+mod every;
+mod filled;
+mod isolation;
+mod judge;
+mod random;
+mod slots;
+
 use crate::support::app::{Answer, TestApp, new_org, order_body};
 use crate::support::bodies::{with, with_lines};
 use serde_json::json;

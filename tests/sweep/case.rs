@@ -20,7 +20,6 @@ use serde_json::Value;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
@@ -54,7 +53,8 @@ pub struct Case {
     webhooks: String,
     address: SocketAddr,
     client: reqwest::Client,
-    environment: Vec<(String, String)>,
+    /// Of each process.
+    pub environment: Vec<(String, String)>,
 }
 
 /// A command and its first definite answer.
@@ -201,11 +201,7 @@ impl Case {
     pub async fn notify(&self, body: &str) {
         let began = Instant::now();
         while began.elapsed() < PERSISTENCE {
-            let at = Clock::System.now().unix_timestamp();
-            let signature = ichido::sim::signature::stripe_signature(SECRET.as_bytes(), at, body.as_bytes());
-            let request = self.client.post(format!("http://{}{}", self.address, self.webhooks));
-            let request = request.header("Stripe-Signature", signature).header("Content-Type", "application/json");
-            match request.body(body.to_owned()).send().await.map(|response| response.status().as_u16()) {
+            match self.deliver(&self.webhooks, body).await {
                 Ok(200) => return,
                 Err(_) | Ok(503) => sleep(BETWEEN).await,
                 Ok(status) => panic!("a notification was answered {status}"),
@@ -214,23 +210,19 @@ impl Case {
         panic!("a notification was never accepted");
     }
 
-    /// Runs an admin command with the failpoint armed, and then again without until it is done.
-    pub async fn command(&self, words: &[&str]) {
-        self.run(words, true).await;
-        for _ in 0..3 {
-            let output = self.run(words, false).await;
-            if output.status.success() {
-                return;
-            }
-        }
-        panic!("`ichido {}` does not end well", words.join(" "));
+    /// Delivers a notification to an endpoint once, well signed.
+    pub async fn deliver(&self, path: &str, body: &str) -> Result<u16, reqwest::Error> {
+        let at = Clock::System.now().unix_timestamp();
+        let signature = ichido::sim::signature::stripe_signature(SECRET.as_bytes(), at, body.as_bytes());
+        let request = self.client.post(format!("http://{}{path}", self.address)).body(body.to_owned());
+        let request = request.header("Stripe-Signature", signature).header("Content-Type", "application/json");
+        request.send().await.map(|response| response.status().as_u16())
     }
 
-    async fn run(&self, words: &[&str], armed: bool) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ichido"));
-        let of_it = self.environment.iter().filter(|(name, _)| armed || name != "FAILPOINTS");
-        command.args(words).envs(of_it.map(|(name, value)| (name, value)));
-        tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap()
+    /// Reads with a token; gives the status.
+    pub async fn get(&self, token: &str, path: &str) -> u16 {
+        let request = self.client.get(format!("http://{}{path}", self.address)).bearer_auth(token);
+        request.send().await.unwrap().status().as_u16()
     }
 
     /// Waits until an order stands somewhere.

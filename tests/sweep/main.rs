@@ -15,7 +15,10 @@
 )]
 
 mod case;
+mod commands;
 mod judge;
+mod locks;
+mod operators;
 mod people;
 mod plan;
 #[path = "../faults/program.rs"]

@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::people;
 use crate::scenarios as play;
+use crate::{locks, operators};
 use futures_util::future::BoxFuture;
 use ichido::failpoint::NAMES;
 use rand::Rng;
@@ -13,7 +14,7 @@ use std::fmt;
 pub struct Scenario {
     /// Its name in the table.
     pub name: &'static str,
-    /// Failpoints that it reaches, at least twice each: names, or how they begin.
+    /// Failpoints that it reaches: names, or how they begin. At least twice each, but for what is in [`ONCE`].
     reaches: &'static [&'static str],
     /// Does it, and notes what has to come of it.
     pub play: for<'a> fn(&'a Case) -> BoxFuture<'a, ()>,
@@ -40,7 +41,16 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { name: "notified", reaches: &["inbox/"], play: |case| Box::pin(play::notified(case)) },
     Scenario { name: "booked", reaches: &["book_refund/"], play: |case| Box::pin(play::booked(case)) },
     Scenario { name: "cleaned", reaches: &["clean_up/"], play: |case| Box::pin(play::cleaned(case)) },
+    Scenario { name: "held", reaches: &["db/alone/claim/"], play: |case| Box::pin(locks::claims(case)) },
+    Scenario { name: "held, paid", reaches: &["db/alone/charge/"], play: |case| Box::pin(locks::charges(case)) },
+    Scenario { name: "left out", reaches: &["charge/alone/"], play: |case| Box::pin(locks::successes(case)) },
+    Scenario { name: "forgotten", reaches: &["forget_bodies/"], play: |case| Box::pin(operators::forgotten(case)) },
+    Scenario { name: "migrated", reaches: &["migrate/"], play: |case| Box::pin(operators::migrated(case)) },
+    Scenario { name: "administered", reaches: &["admin/"], play: |case| Box::pin(operators::administered(case)) },
 ];
+
+/// How the names of failpoints begin by which a process comes once at most: a command does one thing and ends.
+const ONCE: &[&str] = &["admin/"];
 
 /// Longer than a lease, so that others take over what is held up.
 const DELAY: &str = "delay:4000";
@@ -98,7 +108,9 @@ impl fmt::Display for Strike {
 pub fn strikes(only: &str, full: bool, random: &mut StdRng) -> Vec<Strike> {
     let mut strikes = Vec::new();
     for &name in NAMES.iter().filter(|name| name.starts_with(only)) {
-        let ways = ACTIONS.iter().flat_map(|action| [0, 1].map(|after| Strike { name, action, after }));
+        let once = ONCE.iter().any(|start| name.starts_with(start));
+        let times = if once { &[0][..] } else { &[0, 1] };
+        let ways = ACTIONS.iter().flat_map(|action| times.iter().map(|&after| Strike { name, action, after }));
         let mut ways: Vec<_> = ways.collect();
         if !full {
             let chosen = random.random_range(0..ways.len());

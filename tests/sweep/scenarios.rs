@@ -24,7 +24,8 @@ pub async fn orders(case: &Case) {
     }
 }
 
-async fn unpaid(case: &Case, key: &str) {
+/// An order without payment.
+pub async fn unpaid(case: &Case, key: &str) {
     let told = case.order(key, &order_body()).await;
     case.expect(&told.order_id(), "received", (0, 0), false);
 }
@@ -50,7 +51,8 @@ pub async fn pays(case: &Case, key: &str, body: &Value) -> Told {
     told
 }
 
-async fn completed(case: &Case, key: &str) -> String {
+/// A paid order, of which everything is done in the end.
+pub async fn completed(case: &Case, key: &str) -> String {
     let id = pays(case, key, &paid_body("pm_card_visa")).await.order_id();
     case.expect(&id, "completed", (1, 0), true);
     id

@@ -65,6 +65,7 @@ const MEANT: &[(&str, By)] = &[
     ),
     ("refund_without_key", By::Sweep("refund/answered")),
     ("org_missing", By::Test("tenants::an_order_of_another_organisation_is_like_one_that_does_not_exist")),
+    ("org_missing", By::Test("tenants::isolation::whoever_asks_for_what_is_anothers_learns_and_changes_nothing")),
     ("replay_renders_anew", By::Test("replay::a_replay_shows_the_order_as_it_was")),
     ("replay_renders_anew", By::Sweep("charge/finish/committed")),
     ("fingerprint_ignores_amount", By::Test("fingerprint::another_price_alone_is_another_request")),

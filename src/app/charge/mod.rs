@@ -77,6 +77,7 @@ pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppErr
             return Ok(Settled { reply });
         }
         turn = app.finishing.turn_alone().await;
+        failpoint!("charge/alone/taken");
     }
     let finding = Finding {
         id: charge.id,

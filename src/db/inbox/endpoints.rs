@@ -54,7 +54,10 @@ impl Db {
         provider: &str,
         deadline: Deadline,
     ) -> Result<bool, DbError> {
-        Ok(self.row(&sql::WEBHOOK_ENDPOINT_CREATE, &[&org.0, &endpoint, &provider], deadline).await?.is_some())
+        failpoint!("admin/endpoint/before_send");
+        let made = self.row(&sql::WEBHOOK_ENDPOINT_CREATE, &[&org.0, &endpoint, &provider], deadline).await?.is_some();
+        failpoint!("admin/endpoint/without_secret");
+        Ok(made)
     }
 
     /// The endpoint that a delivery names.
@@ -119,7 +122,9 @@ impl Db {
         deadline: Deadline,
     ) -> Result<(), DbError> {
         let params: crate::db::Params<'_> = &[&org.0, &endpoint, &secret.label, &secret.sealed];
-        self.execute(&sql::WEBHOOK_SECRET_SET, params, deadline).await.map(|_| ())
+        self.execute(&sql::WEBHOOK_SECRET_SET, params, deadline).await?;
+        failpoint!("admin/endpoint/committed");
+        Ok(())
     }
 
     /// Lets a secret count for so long and then no more; gives until when.

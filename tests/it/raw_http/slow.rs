@@ -24,6 +24,24 @@ async fn a_body_that_stops_coming_is_408_after_10_s_and_makes_no_order() {
     assert_eq!(app.counts().await, (0, 0));
 }
 
+/// Each byte comes in time, and the whole does not.
+#[tokio::test]
+async fn a_body_that_drips_is_408_after_10_s_all_the_same() {
+    let app = TestApp::start().await;
+    let body = order_body().to_string();
+    let mut raw = Raw::connect(&app.base).await;
+    let started = Instant::now();
+    raw.send(head(&app, "K", &format!("Content-Length: {}\r\n", body.len()))).await;
+    for byte in body.as_bytes().chunks(1).take(24) {
+        raw.send(byte).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    let answer = raw.answer().await;
+    assert_eq!((answer.status, answer.problem().as_str(), answer.closes()), (408, "request_timeout", true));
+    assert!((11..16).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+    assert_eq!(app.counts().await, (0, 0));
+}
+
 #[tokio::test]
 async fn a_chunked_body_that_never_ends_does_not_keep_its_connection() {
     let app = TestApp::start().await;
