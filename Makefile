@@ -32,6 +32,7 @@ lint: lint-rust lint-openapi ## formatting, clippy, the contract's linters
 .PHONY: lint-rust
 lint-rust: ## formatting and clippy, warnings as errors
 	cargo fmt --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml --all
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --test faults -- -D warnings
 	cargo clippy --locked --all-targets --features failpoints,planted -- -D warnings
@@ -97,6 +98,10 @@ verify-failpoints: ## dies, fails and waits at every failpoint, and is judged (F
 .PHONY: verify-teeth
 verify-teeth: ## plants one fault after the other, each of which its test has to catch (ARGS=NAME for one)
 	cargo test --locked --features planted,failpoints --test teeth -- $(ARGS)
+
+.PHONY: verify-fuzz
+verify-fuzz: ## fuzzes every reader of foreign bytes, with coverage (needs a C++ compiler; SECONDS=20 each, SEED=N)
+	@fuzz/run $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 .PHONY: bench
 bench: ## load bench beside pgbench on the same server (QUICK=1 for a short one, PEERS=1 with other services, ARGS=--help)

@@ -3,6 +3,19 @@
 use crate::domain::ids::OrderId;
 use uuid::Uuid;
 
+/// The text of a place in a list, below an id: the list's version, so that no list takes another's, and the id's digits.
+#[must_use]
+pub fn encode(version: &str, below: Uuid) -> String {
+    format!("{version}{}", below.simple())
+}
+
+/// Reads that text back; `None` for anything [`encode`] does not write for this list.
+#[must_use]
+pub fn decode(version: &str, text: &str) -> Option<Uuid> {
+    let below = Uuid::try_parse(text.strip_prefix(version)?).ok()?;
+    (encode(version, below) == text).then_some(below)
+}
+
 /// A position in a list of orders: everything below this id comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor(pub OrderId);
@@ -16,15 +29,13 @@ impl Cursor {
     /// The text a client is given.
     #[must_use]
     pub fn encode(self) -> String {
-        format!("{VERSION}{}", self.0.0.simple())
+        encode(VERSION, self.0.0)
     }
 
     /// Reads that text back; `None` for anything this server did not write.
     #[must_use]
     pub fn decode(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix(VERSION)?;
-        let lower_hex = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        (digits.len() == 32 && lower_hex).then(|| Uuid::try_parse(digits).ok().map(|id| Self(OrderId(id))))?
+        decode(VERSION, text).map(|id| Self(OrderId(id)))
     }
 }
 

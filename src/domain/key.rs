@@ -3,6 +3,7 @@
 //! Here is only what a single field value means. That the header is there exactly
 //! once is for the HTTP layer to check.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -67,6 +68,15 @@ impl IdempotencyKey {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// A field value that is read as this key again: the key itself where that is one, else quoted.
+    #[must_use]
+    pub fn field_value(&self) -> Cow<'_, str> {
+        if self.0.starts_with('"') {
+            return Cow::Owned(format!("\"{}\"", self.0.replace('\\', "\\\\").replace('"', "\\\"")));
+        }
+        Cow::Borrowed(&self.0)
     }
 
     /// The first 16 hexadecimal digits of the key's SHA-256, to recognise a key in
@@ -158,6 +168,15 @@ mod tests {
     fn quoted_strings_are_whole() {
         for raw in ["\"", "\"abc", "\"abc\\\"", "\"abc\";p=1", "\"a\", \"b\"", "\"a\"b", "\"\"\"", "\"\\a\"", "\"\\"] {
             assert_eq!(key(raw), Err(KeyError::MalformedQuotedString), "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_value_is_read_as_the_same_key() {
+        for (raw, expected) in [("abc", "abc"), (r#"a"b\c"#, r#"a"b\c"#), (r#""\"b\\c""#, r#""\"b\\c""#)] {
+            let key = IdempotencyKey::parse(raw.as_bytes()).unwrap();
+            assert_eq!(key.field_value(), expected);
+            assert_eq!(IdempotencyKey::parse(key.field_value().as_bytes()), Ok(key));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::db::cases::CaseFilter;
 use crate::domain::case::CaseState;
+use crate::domain::cursor;
 use crate::domain::ids::OrderId;
 use crate::http::list_query::{Pairs, limit, text};
 use crate::http::problem::Problem;
@@ -33,7 +34,10 @@ pub fn parse(query: &str) -> Result<CaseQuery, Problem> {
         let refuse = |detail: &str| Problem::parameter(name, detail);
         match name {
             "limit" => parsed.limit = limit(&value)?,
-            "cursor" => parsed.below = decode(&value).ok_or_else(|| refuse("must be a next_cursor of this list"))?,
+            "cursor" => {
+                parsed.below =
+                    cursor::decode(VERSION, &value).ok_or_else(|| refuse("must be a next_cursor of this list"))?
+            }
             "state" => {
                 let state = CaseState::parse(&value).ok_or_else(|| refuse("must be one of open, resolved"))?;
                 parsed.filter.state = Some(state);
@@ -51,13 +55,7 @@ pub fn parse(query: &str) -> Result<CaseQuery, Problem> {
 /// A cursor's text.
 #[must_use]
 pub fn encode(below: Uuid) -> String {
-    format!("{VERSION}{}", below.simple())
-}
-
-fn decode(text: &str) -> Option<Uuid> {
-    let digits = text.strip_prefix(VERSION)?;
-    let id = Uuid::try_parse(digits).ok()?;
-    (encode(id) == text).then_some(id)
+    cursor::encode(VERSION, below)
 }
 
 impl CaseQuery {

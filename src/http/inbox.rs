@@ -3,6 +3,7 @@
 use crate::app::error::AppError;
 use crate::app::inbox::list;
 use crate::db::deadline::Deadline;
+use crate::domain::cursor;
 use crate::domain::inbox::view::{EventView, ReceiptView};
 use crate::domain::scope::Scope;
 use crate::http::problem::Problem;
@@ -33,7 +34,7 @@ pub async fn receipts(app: Use, request: HttpRequest) -> Result<HttpResponse, Pr
         response.insert_header((header::LINK, format!("</v1/receipts?{target}>; rel=\"next\"")));
     }
     let data = receipts.iter().map(ReceiptView::of).collect();
-    Ok(response.json(List { data, next_cursor: next.map(|next| inbox_query::encode(inbox_query::RECEIPTS, next)) }))
+    Ok(response.json(List { data, next_cursor: next.map(|next| cursor::encode(inbox_query::RECEIPTS, next)) }))
 }
 
 /// `GET /v1/receipts/{receipt_id}`.
@@ -61,5 +62,5 @@ pub async fn events(app: Use, request: HttpRequest) -> Result<HttpResponse, Prob
         response.insert_header((header::LINK, format!("</v1/events?{target}>; rel=\"next\"")));
     }
     let data = events.iter().map(EventView::of).collect();
-    Ok(response.json(List { data, next_cursor: next.map(|next| inbox_query::encode(inbox_query::EVENTS, next)) }))
+    Ok(response.json(List { data, next_cursor: next.map(|next| cursor::encode(inbox_query::EVENTS, next)) }))
 }

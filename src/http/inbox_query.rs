@@ -2,6 +2,7 @@
 
 use crate::db::inbox::event_list::EventFilter;
 use crate::db::inbox::receipts::ReceiptFilter;
+use crate::domain::cursor;
 use crate::domain::ids::OrderId;
 use crate::domain::inbox::fact::What;
 use crate::domain::inbox::signature::Verdict;
@@ -86,17 +87,6 @@ pub fn events(query: &str) -> Result<Query<EventFilter>, Problem> {
     Ok(parsed)
 }
 
-/// A cursor's text.
-#[must_use]
-pub fn encode(version: &str, below: Uuid) -> String {
-    format!("{version}{}", below.simple())
-}
-
-fn decode(version: &str, text: &str) -> Option<Uuid> {
-    let id = Uuid::try_parse(text.strip_prefix(version)?).ok()?;
-    (encode(version, id) == text).then_some(id)
-}
-
 fn one_of<T>(name: &'static str, value: &str, parse: impl Fn(&str) -> Option<T>, all: &[&str]) -> Result<T, Problem> {
     parse(value).ok_or_else(|| Problem::parameter(name, format!("must be one of {}", all.join(", "))))
 }
@@ -115,7 +105,7 @@ impl<F: Default> Query<F> {
         match name {
             "limit" => self.limit = limit(value)?,
             "cursor" => {
-                let below = decode(self.version, value);
+                let below = cursor::decode(self.version, value);
                 self.below = below.ok_or_else(|| Problem::parameter(name, "must be a next_cursor of this list"))?;
             }
             _ => return Ok(false),
@@ -127,7 +117,7 @@ impl<F: Default> Query<F> {
     #[must_use]
     pub fn with_cursor(&self, below: Uuid) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("limit", &self.limit.to_string()).append_pair("cursor", &encode(self.version, below));
+        query.append_pair("limit", &self.limit.to_string()).append_pair("cursor", &cursor::encode(self.version, below));
         for (name, value) in &self.given {
             query.append_pair(name, value);
         }

@@ -35,13 +35,5 @@ pub fn parse(raw: &[u8]) -> Result<IdempotencyKey, Problem> {
 /// The key as a header of the answer, in a form that is read as the same key again.
 #[must_use]
 pub fn echo(key: &IdempotencyKey) -> Option<HeaderValue> {
-    let text = key.as_str();
-    let quoted;
-    let value = if text.starts_with('"') {
-        quoted = format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
-        &quoted
-    } else {
-        text
-    };
-    HeaderValue::from_str(value).ok()
+    HeaderValue::from_str(&key.field_value()).ok()
 }

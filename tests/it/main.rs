@@ -11,6 +11,9 @@ mod database_faults;
 mod embedded;
 mod fingerprint;
 mod fingerprint_properties;
+#[path = "../fuzz/mod.rs"]
+mod fuzz;
+mod fuzz_corpus;
 mod gateway;
 #[path = "../history/mod.rs"]
 mod history;

@@ -97,7 +97,7 @@ impl Told<'_> {
     fn failed(&self) -> Option<Fact> {
         let reference = self.id("id")?;
         let why = self.object.get("last_payment_error").unwrap_or(&Value::Null);
-        let charge = id_at(why, "charge").or_else(|| self.id("latest_charge")).unwrap_or_default();
+        let charge = part_at(why, "charge").or_else(|| self.id("latest_charge")).unwrap_or_default();
         let code = code_at(why, "decline_code").or_else(|| code_at(why, "code"));
         let key = format!("pi:{reference}:failed:{charge}");
         Some(Fact { code, ..self.about(What::Failed, key, Some(reference)) })
@@ -159,7 +159,7 @@ impl Told<'_> {
     }
 
     fn id(&self, name: &str) -> Option<String> {
-        id_at(self.object, name)
+        part_at(self.object, name)
     }
 
     fn code(&self, name: &str) -> Option<String> {
@@ -185,6 +185,11 @@ fn id_at(value: &Value, name: &str) -> Option<String> {
     let text = member.as_str().or_else(|| member.get("id")?.as_str())?;
     let fits = (1..=MAX_TEXT).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
     fits.then(|| text.to_owned())
+}
+
+/// An id that may be part of a fact's key. A colon divides the parts, so that with one in it another fact could have its key.
+fn part_at(value: &Value, name: &str) -> Option<String> {
+    id_at(value, name).filter(|id| !id.contains(':'))
 }
 
 fn code_at(value: &Value, name: &str) -> Option<String> {

@@ -74,6 +74,16 @@ fn each_type_tells_its_fact() {
     assert_eq!(told("refund.updated", &refund).unwrap().refund_key.as_deref(), Some("ichido-1"));
 }
 
+/// Else it could be the key of another fact, or of another word on it.
+#[test]
+fn no_part_of_a_key_has_a_colon() {
+    let mut object = intent();
+    object["last_payment_error"]["charge"] = json!("ch_1:otherwise:4:EUR");
+    let failed = told("payment_intent.payment_failed", &object).unwrap();
+    assert_eq!(failed.key.matches(':').count(), 3, "{}", failed.key);
+    assert!(!failed.is_another_word());
+}
+
 #[test]
 fn what_means_nothing_is_no_fact() {
     let unpaid = json!({ "id": "cs_1", "payment_status": "unpaid", "amount_total": 9, "payment_intent": "pi_1" });
@@ -84,6 +94,7 @@ fn what_means_nothing_is_no_fact() {
         ("payment_intent.succeeded", json!({ "amount_received": 1 })),
         ("payment_intent.succeeded", json!({ "id": "pi_\u{0}", "amount_received": 1 })),
         ("payment_intent.succeeded", json!({ "id": "pi_1", "amount_received": 1.5 })),
+        ("payment_intent.canceled", json!({ "id": "pi_1:otherwise:1" })),
         ("refund.created", json!({ "id": "re_1", "amount": 1 })),
         ("charge.dispute.created", json!([])),
     ] {

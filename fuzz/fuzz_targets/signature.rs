@@ -1,0 +1,4 @@
+//! Looks for an input for which `tests/fuzz/signature.rs` does not hold.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ichido_fuzz::properties::signature::check(data));
