@@ -5,35 +5,31 @@ use crate::gateway;
 use crate::judge;
 use crate::machine::Machine;
 use crate::machine::answer::{Answer, Kind};
-use crate::machine::order::{Back, Books, Truth};
 use crate::operation::{Command, ORGS, Operation, Request, SERVERS, Way};
 use crate::stage::{RUNTIME, STAGE, Tenant};
-use crate::support::app::{Answer as Got, TestApp};
+use crate::support::app::Answer as Got;
+use crate::support::payments::World;
 use crate::support::wire::Wire;
 use futures_util::future::join_all;
-use ichido::app::clean_up::{DEFAULT_BATCH, clean_up};
-use ichido::app::inbox::rematch::apply_waiting;
-use ichido::app::recover_due::Recovery;
 use proptest_state_machine::StateMachineTest;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 /// How long a client goes on when it is told that somebody else works on its request, and how long anything else may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may take until a request is taken up whose client hung up. Not every one has to be: it is sent again.
 const TAKEN_UP: Duration = Duration::from_millis(250);
-const POLL: Duration = Duration::from_millis(2);
-/// More rounds than any work needs.
-const ROUNDS: usize = 20;
+/// How long between two looks.
+pub const POLL: Duration = Duration::from_millis(2);
 
 /// What is known of the service in one case.
 pub struct Case {
+    /// A world of its own: what was lost is looked for in all that happened there lately.
+    pub world: World,
     pub tenants: [Tenant; ORGS],
     /// The ids of the model's orders.
     pub ids: Vec<String>,
@@ -50,9 +46,15 @@ impl StateMachineTest for Case {
     type Reference = Machine;
 
     fn init_test(_: &Machine) -> Self {
-        let tenants = RUNTIME.block_on(STAGE.tenants());
+        // Before the runtime is entered: the stage is set in it.
+        let stage = LazyLock::force(&STAGE);
+        let (world, tenants) = RUNTIME.block_on(async {
+            let world = World::start();
+            let tenants = stage.tenants(&world).await;
+            (world, tenants)
+        });
         let (ids, bytes, elsewhere, given_back) = Default::default();
-        Self { tenants, ids, bytes, elsewhere, given_back }
+        Self { world, tenants, ids, bytes, elsewhere, given_back }
     }
 
     fn apply(mut case: Self, machine: &Machine, operation: Operation) -> Self {
@@ -227,71 +229,5 @@ impl Case {
         let again = app.request(Method::GET, &path).bearer_auth(&self.tenants[org].org.token);
         let again = app.send(again.header("If-None-Match", got.header("ETag").unwrap()), route).await;
         assert_eq!(again.status, 304, "order {order} has changed by itself");
-    }
-
-    fn org_ids(&self) -> Vec<i64> {
-        self.tenants.iter().map(|tenant| tenant.org.id.0).collect()
-    }
-
-    /// What has no answer is due, and what the gateway does not know was sent minutes ago.
-    async fn later(&self, machine: &Machine) {
-        let sql = &STAGE.sql;
-        let due = "UPDATE operations SET next_attempt_at = now() WHERE org_id = ANY ($1) AND kind = 'charge' AND state = 'unknown'";
-        sql.execute(due, &[&self.org_ids()]).await.unwrap();
-        for place in machine.places() {
-            let payment = &machine.orders[place.order].payments[place.payment];
-            if payment.is_open() && payment.books == Books::Unknown && payment.truth == Truth::Absent {
-                let old = "UPDATE operations SET first_sent_at = now() - interval '5 minutes',
-                    last_sent_at = now() - interval '5 minutes' WHERE order_id = $1 AND kind = 'charge' AND fact = $2";
-                let id = Uuid::parse_str(&self.ids[place.order]).unwrap();
-                let fact = payment.attempt.unwrap_or_default().to_string();
-                assert_eq!(sql.execute(old, &[&id, &fact]).await.unwrap(), 1);
-            }
-        }
-    }
-
-    /// The worker's rounds, until nothing is due; then what was told too early.
-    async fn work(&self, machine: &Machine, app: &TestApp) {
-        for _ in 0..ROUNDS {
-            let recovery = Recovery::new(app.app.clone());
-            let begun = recovery.begin_due().await.unwrap();
-            recovery.finished().await;
-            if begun == 0 {
-                let due =
-                    "UPDATE events SET next_attempt_at = now() WHERE org_id = ANY ($1) AND next_attempt_at IS NOT NULL";
-                STAGE.sql.execute(due, &[&self.org_ids()]).await.unwrap();
-                apply_waiting(&app.app).await.unwrap();
-                return self.settled(machine).await;
-            }
-        }
-        panic!("the work has no end");
-    }
-
-    /// Waits until every notification that was accepted is applied, but for those that wait for what is not known yet.
-    async fn settled(&self, machine: &Machine) {
-        let payments = machine.orders.iter().flat_map(|order| &order.payments);
-        let parked = i64::try_from(payments.filter(|it| it.back == Back::Parked).count()).unwrap();
-        let counts = "SELECT count(*) FILTER (WHERE outcome = 'pending'), count(*) FILTER (WHERE outcome = 'parked')
-            FROM events WHERE org_id = ANY ($1)";
-        let began = Instant::now();
-        loop {
-            let row = STAGE.sql.query_one(counts, &[&self.org_ids()]).await.unwrap();
-            let (pending, waiting): (i64, i64) = (row.get(0), row.get(1));
-            if (pending, waiting) == (0, parked) {
-                return;
-            }
-            assert!(
-                began.elapsed() < PATIENCE,
-                "{pending} notifications are not applied, {waiting} instead of {parked} wait"
-            );
-            sleep(POLL).await;
-        }
-    }
-
-    async fn expire(&self, app: &Arc<TestApp>) {
-        let past = "UPDATE idempotency_keys SET expires_at = expires_at - interval '2 days'
-            WHERE org_id = ANY ($1) AND state = 'completed'";
-        STAGE.sql.execute(past, &[&self.org_ids()]).await.unwrap();
-        clean_up(&app.app, DEFAULT_BATCH, &CancellationToken::new()).await.unwrap();
     }
 }

@@ -18,11 +18,11 @@ const EARLIER: i64 = 1_000;
 /// The gateway's payment.
 async fn intent(case: &Case, machine: &Machine, place: Place) -> Value {
     if let Some(id) = case.elsewhere.get(&(place.order, place.payment)) {
-        return STAGE.gateway(Method::GET, &format!("payment_intents/{id}"), &[]).await;
+        return STAGE.gateway(&case.world, Method::GET, &format!("payment_intents/{id}"), &[]).await;
     }
     let id = &case.ids[place.order];
     let attempt = machine.orders[place.order].payments[place.payment].attempt.unwrap_or_default().to_string();
-    let list = STAGE.gateway(Method::GET, "payment_intents?limit=100", &[]).await;
+    let list = STAGE.gateway(&case.world, Method::GET, "payment_intents?limit=100", &[]).await;
     let ours = |it: &&Value| {
         it["metadata"]["ichido_order_id"] == json!(id) && it["metadata"]["ichido_attempt"] == json!(attempt)
     };
@@ -33,7 +33,7 @@ async fn intent(case: &Case, machine: &Machine, place: Place) -> Value {
 pub async fn decide(case: &Case, machine: &Machine, place: Place, succeeds: bool) {
     let found = intent(case, machine, place).await;
     let outcome = if succeeds { "succeeded" } else { "failed" };
-    STAGE.world.settle(found["id"].as_str().unwrap(), outcome).await;
+    case.world.settle(found["id"].as_str().unwrap(), outcome).await;
 }
 
 /// The customer pays an order by a payment that names it, without us.
@@ -47,7 +47,7 @@ pub async fn pay(case: &mut Case, machine: &Machine, order: usize) {
         ("payment_method", "pm_card_visa"),
         ("metadata[ichido_order_id]", case.ids[order].as_str()),
     ];
-    let made = STAGE.gateway(Method::POST, "payment_intents", &form).await;
+    let made = STAGE.gateway(&case.world, Method::POST, "payment_intents", &form).await;
     let place = (order, machine.orders[order].payments.len() - 1);
     case.elsewhere.insert(place, made["id"].as_str().unwrap().to_owned());
 }
@@ -57,7 +57,7 @@ pub async fn give_back(case: &mut Case, machine: &Machine, place: Place) {
     let found = intent(case, machine, place).await;
     let amount = machine.orders[place.order].quarter().to_string();
     let form = [("payment_intent", found["id"].as_str().unwrap()), ("amount", amount.as_str())];
-    let refund = STAGE.gateway(Method::POST, "refunds", &form).await;
+    let refund = STAGE.gateway(&case.world, Method::POST, "refunds", &form).await;
     case.given_back.insert((place.order, place.payment), refund);
 }
 

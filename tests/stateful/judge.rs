@@ -25,7 +25,7 @@ pub async fn judge(case: &Case, machine: &Machine) {
         facts(case, machine, org).await;
     }
     for (number, order) in machine.orders.iter().enumerate() {
-        effects(order, &case.ids[number]).await;
+        effects(case, order, &case.ids[number]).await;
     }
 }
 
@@ -38,9 +38,9 @@ async fn facts(case: &Case, machine: &Machine, org: usize) {
 }
 
 /// One charge for each payment that took money, and no more given back than was meant to be.
-async fn effects(order: &Order, id: &str) {
+async fn effects(case: &Case, order: &Order, id: &str) {
     let (mut charges, mut refunds) = (Vec::new(), Vec::new());
-    for effect in STAGE.world.effects(id).await {
+    for effect in case.world.effects(id).await {
         assert_eq!(effect["count"], 1, "an effect that happened more than once: {effect}");
         let of_its_kind = if effect["kind"] == "charge" { &mut charges } else { &mut refunds };
         of_its_kind.push(effect["amount"].as_i64().unwrap());

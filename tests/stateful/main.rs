@@ -18,6 +18,7 @@ mod gateway;
 mod judge;
 mod machine;
 mod operation;
+mod passing;
 mod stage;
 #[path = "../it/support/mod.rs"]
 #[allow(dead_code, reason = "the other tests use more of it")]

@@ -1,4 +1,4 @@
-//! What all cases share: one database, two servers on it, one simulated world; and for each case organisations of its own.
+//! What all cases share: one database and two servers on it; and for each case organisations of its own.
 
 use crate::operation::{ORGS, SERVERS};
 use crate::support::app::{TestApp, TestOrg, new_org};
@@ -31,7 +31,6 @@ pub static STAGE: LazyLock<Stage> = LazyLock::new(|| RUNTIME.block_on(Stage::set
 
 /// What is there from the first case to the last.
 pub struct Stage {
-    pub world: World,
     pub sql: tokio_postgres::Client,
     url: SecretString,
     servers: Mutex<[Arc<TestApp>; SERVERS]>,
@@ -55,13 +54,13 @@ fn unhurried() -> PaymentSettings {
 impl Stage {
     async fn set() -> Self {
         let url = postgres::database().await;
-        let (world, sql) = (World::start(), postgres::connect(&url).await);
+        let sql = postgres::connect(&url).await;
         let mut servers = Vec::new();
         for _ in 0..SERVERS {
             servers.push(Arc::new(TestApp::start_with(url.clone(), unhurried()).await));
         }
         let servers = Mutex::new(servers.try_into().unwrap_or_else(|_| panic!("not {SERVERS} servers")));
-        Self { world, sql, url, servers, client: Client::new() }
+        Self { sql, url, servers, client: Client::new() }
     }
 
     /// A server, as it is now.
@@ -76,30 +75,30 @@ impl Stage {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)[number] = fresh;
     }
 
-    /// The organisations of a case, as [`crate::operation::ORGS`] describes them.
-    pub async fn tenants(&self) -> [Tenant; ORGS] {
+    /// The organisations of a case, whose gateway is this world, as [`crate::operation::ORGS`] describes them.
+    pub async fn tenants(&self, world: &World) -> [Tenant; ORGS] {
         let strict = NewOrg { keys_kept_for_seconds: Some(DAY_SECONDS), ..new_org() };
         let lenient =
             NewOrg { on_mismatch: OnMismatch::ReturnOriginal, replay_status: ReplayStatus::Original, ..new_org() };
         let mut tenants = array::from_fn(|_| None);
         for (tenant, org) in tenants.iter_mut().zip([strict, lenient]) {
-            *tenant = Some(self.tenant(org).await);
+            *tenant = Some(self.tenant(org, world).await);
         }
         tenants.map(Option::unwrap)
     }
 
-    async fn tenant(&self, org: NewOrg) -> Tenant {
+    async fn tenant(&self, org: NewOrg, world: &World) -> Tenant {
         let app = self.server(0);
         let org = app.org(org).await;
-        use_gateway(&app.app, &org, &self.world.stripe()).await;
+        use_gateway(&app.app, &org, &world.stripe()).await;
         let secret = NewSecret { name: "STATEFUL".to_owned(), secret: SecretString::from(SECRET) };
         let endpoint = create_endpoint(&app.app, org.id, &secret, Deadline::of_request()).await.unwrap();
         Tenant { org, endpoint }
     }
 
     /// A call to the gateway, as its customer or its staff would make it.
-    pub async fn gateway(&self, method: Method, path: &str, form: &[(&str, &str)]) -> Value {
-        let request = self.client.request(method, format!("{}/v1/{path}", self.world.stripe()));
+    pub async fn gateway(&self, world: &World, method: Method, path: &str, form: &[(&str, &str)]) -> Value {
+        let request = self.client.request(method, format!("{}/v1/{path}", world.stripe()));
         let request = request.bearer_auth(GATEWAY_SECRET);
         answer(if form.is_empty() { request } else { request.form(form) }).await
     }
