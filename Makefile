@@ -90,6 +90,11 @@ verify-notifications: build ## 200 orders' notifications, shuffled and repeated,
 verify-model: ## every interleaving of larger worlds of the design model (minutes)
 	MODEL=full cargo test --release --locked --test model -- --nocapture --test-threads 1
 
+.PHONY: verify-stateful
+verify-stateful: ## random sequences on real servers beside a model (CASES=256, OPERATIONS=40, SEED=1, JSON=FILE)
+	CASES=$(or $(CASES),256) OPERATIONS=$(or $(OPERATIONS),40) SEED=$(SEED) VERIFY_JSON=$(abspath $(JSON)) \
+	  cargo test --locked --test stateful -- --nocapture
+
 .PHONY: verify-failpoints
 verify-failpoints: ## dies, fails and waits at every failpoint, and is judged (FULL=1 in every way, SEED=N, ONLY=charge/)
 	cargo test --locked --features failpoints --test sweep -- $(if $(FULL),--full) $(if $(SEED),--seed $(SEED)) \

@@ -8,6 +8,7 @@ use crate::app::command::{Command, Keyed};
 use crate::app::error::AppError;
 use crate::app::refund::refund_all;
 use crate::app::steps::stop_steps;
+use crate::db::claims::Waiting;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::orders::LockedOrder;
@@ -66,7 +67,8 @@ async fn record(app: &App, keyed: &Keyed, order_id: OrderId, deadline: Deadline)
     }
     let shown = tx.order(org_id, order_id).await?.ok_or(DbError::Decode { column: "order_id" })?;
     let reply = reply::shown(&shown, 200);
-    tx.complete_claim(org_id, command.key.as_str(), &reply).await?;
+    let of = Waiting { key: command.key.as_str(), order_id, attempt: None };
+    tx.complete_claim(org_id, of, &reply).await?;
     failpoint!("cancel/before_commit");
     tx.commit().await?;
     failpoint!("cancel/committed");

@@ -7,6 +7,7 @@ use crate::app::claiming::{Claimed, Claiming, Tried};
 use crate::app::command::{Command, Keyed};
 use crate::app::error::AppError;
 use crate::db::cases::Resolution;
+use crate::db::claims::Waiting;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::operations::OperationId;
@@ -97,7 +98,8 @@ async fn decide(
     let decided = tx.case(org_id, case_id).await?.ok_or(DbError::Decode { column: "case_id" })?;
     let headers = ReplyHeaders { location: Some(case_view::location(case_id)), ..ReplyHeaders::default() };
     let reply = StoredReply { status: 200, headers, body: case_view::body(&decided) };
-    tx.complete_claim(org_id, command.key.as_str(), &reply).await?;
+    let of = Waiting { key: command.key.as_str(), order_id: case.order_id, attempt: None };
+    tx.complete_claim(org_id, of, &reply).await?;
     failpoint!("decide/before_commit");
     tx.commit().await?;
     failpoint!("decide/committed");

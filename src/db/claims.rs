@@ -23,6 +23,17 @@ pub struct CommandClaim<'a> {
     pub request: &'a str,
 }
 
+/// Whose answer it is: a key alone may have been freed and used again since.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting<'a> {
+    /// The key.
+    pub key: &'a str,
+    /// The order that was claimed with it.
+    pub order_id: OrderId,
+    /// The attempt to pay it, if the claim waits for one.
+    pub attempt: Option<i32>,
+}
+
 impl Tx {
     /// Claims a key for a command on an order that exists. `None` when it is taken.
     ///
@@ -44,13 +55,14 @@ impl Tx {
         row.map(|row| Ok(Won { expires_at: column(&row, "expires_at")? })).transpose()
     }
 
-    /// Stores the answer of a claim in progress; `false` when it is completed, and stays as it is.
+    /// Stores the answer of a claim in progress; `false` when it is completed, and stays as it is, or is another
+    /// one's by now.
     ///
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn complete_claim(&self, org: OrgId, key: &str, reply: &StoredReply) -> Result<bool, DbError> {
-        self.complete_claims(org, &[(key, reply)]).await.map(|stored| !stored.is_empty())
+    pub async fn complete_claim(&self, org: OrgId, of: Waiting<'_>, reply: &StoredReply) -> Result<bool, DbError> {
+        self.complete_claims(org, &[(of, reply)]).await.map(|stored| !stored.is_empty())
     }
 
     /// [`Tx::complete_claim`] of several claims; gives the keys of those whose answer was stored.
@@ -58,15 +70,21 @@ impl Tx {
     /// # Errors
     ///
     /// [`DbError`].
-    pub async fn complete_claims(&self, org: OrgId, answers: &[(&str, &StoredReply)]) -> Result<Vec<String>, DbError> {
-        let keys: Vec<_> = answers.iter().map(|(key, _)| *key).collect();
+    pub async fn complete_claims(
+        &self,
+        org: OrgId,
+        answers: &[(Waiting<'_>, &StoredReply)],
+    ) -> Result<Vec<String>, DbError> {
+        let keys: Vec<_> = answers.iter().map(|(of, _)| of.key).collect();
+        let orders: Vec<_> = answers.iter().map(|(of, _)| of.order_id.0).collect();
+        let attempts: Vec<_> = answers.iter().map(|(of, _)| of.attempt).collect();
         let status = |reply: &StoredReply| {
             i16::try_from(reply.status).map_err(|_| DbError::Decode { column: "response_status" })
         };
         let statuses: Vec<_> = answers.iter().map(|(_, reply)| status(reply)).collect::<Result<_, _>>()?;
         let headers: Vec<_> = answers.iter().map(|(_, reply)| Json(&reply.headers)).collect();
         let bodies: Vec<_> = answers.iter().map(|(_, reply)| reply.body.as_slice()).collect();
-        let params: [&(dyn ToSql + Sync); 5] = [&org.0, &keys, &statuses, &headers, &bodies];
+        let params: [&(dyn ToSql + Sync); 7] = [&org.0, &keys, &orders, &attempts, &statuses, &headers, &bodies];
         self.rows(&sql::CLAIM_COMPLETE, &params).await?.iter().map(|row| column(row, "idempotency_key")).collect()
     }
 }

@@ -5,6 +5,7 @@ mod clocks;
 mod cuts;
 mod deciding;
 mod flow;
+mod freed_keys;
 mod late;
 mod races;
 mod read_only;

@@ -46,6 +46,8 @@ enum By {
     Test(&'static str),
     /// The failpoint sweep, in every way at the failpoints whose names begin like this.
     Sweep(&'static str),
+    /// So many cases of the model-based test.
+    Stateful(&'static str),
 }
 
 const CANCELLED: &str = "payments::cuts::a_cancelled_order_gets_its_money_back_once_wherever_the_connection_breaks";
@@ -84,6 +86,7 @@ impl By {
         match self {
             Self::Test(test) => test.to_owned(),
             Self::Sweep(only) => format!("sweep {only}"),
+            Self::Stateful(cases) => format!("stateful, {cases} cases"),
         }
     }
 }
@@ -149,6 +152,7 @@ fn run() -> Result<bool, Failure> {
 struct Programs {
     tests: PathBuf,
     sweep: PathBuf,
+    stateful: PathBuf,
 }
 
 impl Programs {
@@ -156,7 +160,7 @@ impl Programs {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.args(["test", "--locked", "--features", "planted,failpoints", "--test", "it", "--test", "sweep"]);
-        command.args(["--no-run", "--message-format", "json"]).stderr(Stdio::inherit());
+        command.args(["--test", "stateful", "--no-run", "--message-format", "json"]).stderr(Stdio::inherit());
         let output = command.output()?;
         let lines = String::from_utf8(output.stdout)?;
         let built: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -165,8 +169,11 @@ impl Programs {
             let mut of_it = built.iter().filter(|line| text(line, "/target/name").as_deref() == Some(name));
             of_it.find_map(|line| text(line, "/executable")).map(PathBuf::from)
         };
-        let programs = program("it").zip(program("sweep")).filter(|_| output.status.success());
-        programs.map(|(tests, sweep)| Self { tests, sweep }).ok_or_else(|| "the tests cannot be built".into())
+        let programs = program("it").zip(program("sweep")).zip(program("stateful"));
+        let programs = programs.filter(|_| output.status.success());
+        programs
+            .map(|((tests, sweep), stateful)| Self { tests, sweep, stateful })
+            .ok_or_else(|| "the tests cannot be built".into())
     }
 
     /// Runs what is meant to catch a fault, with or without it.
@@ -174,6 +181,7 @@ impl Programs {
         let (program, arguments): (_, &[&str]) = match by {
             By::Test(test) => (&self.tests, &[test, "--exact"]),
             By::Sweep(only) => (&self.sweep, &["--full", "--at-once", "6", "--seed", "1", "--only", only]),
+            By::Stateful(_) => (&self.stateful, &[]),
         };
         let mut command = Command::new(program);
         command
@@ -182,11 +190,14 @@ impl Programs {
             .stdout(File::create(log)?)
             .stderr(File::create(log.with_extension("err"))?);
         command.env("ICHIDO_PLANTED", fault.unwrap_or_default());
+        if let By::Stateful(cases) = by {
+            command.envs([("CASES", cases), ("SEED", "1")]);
+        }
         let Some(succeeded) = ended(&mut command)? else { return Ok(Verdict::Void("no end")) };
         let said = fs::read_to_string(log)?;
         let (has_run, why) = match by {
             // The line after the one that names the panic's place.
-            By::Test(_) => {
+            By::Test(_) | By::Stateful(_) => {
                 (said.contains("running 1 test"), said.lines().skip_while(|it| !it.contains("panicked at")).nth(1))
             }
             By::Sweep(_) => (said.contains("cases passed"), said.lines().find(|line| line.contains("WRONG"))),

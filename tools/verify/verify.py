@@ -23,6 +23,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "target" / "verify"
 PROGRAM = "target/release/ichido"
+# What every run takes as a seed.
+MOST_SEED = 999_999_999
 END_SECONDS = 60
 LOG_LINES = 30
 
@@ -120,6 +122,15 @@ def model(_size: Size, _seed: int, json_file: Path) -> list[Call]:
     return [Call(command, {"MODEL": "full", "VERIFY_JSON": json_file})]
 
 
+def fuzz(size: Size, seed: int, json_file: Path) -> list[Call]:
+    return [Call(["fuzz/run", "--seconds", size.fuzz_seconds, "--seed", seed, "--json", json_file], {})]
+
+
+def tenants(size: Size, seed: int, json_file: Path) -> list[Call]:
+    settings = {"TENANT_CASES": size.tenants, "TENANT_SEED": seed, "VERIFY_JSON": json_file}
+    return [target("it", "tenants::isolation", "--nocapture", **settings)]
+
+
 def teeth(_size: Size, _seed: int, json_file: Path) -> list[Call]:
     return [target("teeth", "--json", json_file, features="planted,failpoints")]
 
@@ -132,6 +143,8 @@ RUNS = [
     Run("rolling", 5, rolling),
     Run("storm", 5, storm),
     Run("notifications", 5, notifications),
+    Run("tenants", 5, tenants),
+    Run("fuzz", 10, fuzz),
     Run("failpoints", 10, sweep),
     Run("teeth", 12, teeth),
 ]
@@ -153,7 +166,8 @@ def parsed() -> argparse.Namespace:
 
 def seed_of(seed: int, name: str) -> int:
     """Another one for each run, the same for the same run: runs may be left out without changing the others."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:4], "big") >> 1
+    digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
+    return 1 + int.from_bytes(digest[:8], "big") % MOST_SEED
 
 
 def carried_out(call: Call, log, seconds: float) -> str | None:

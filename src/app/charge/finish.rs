@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::app::charge::opened::{Told, told_as_details};
 use crate::app::steps::steps_of;
 use crate::app::together::Together;
+use crate::db::claims::Waiting;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::first_charges::{EndedCharge, FirstPaid};
@@ -152,9 +153,14 @@ async fn answer(
             Ok((each, reply::created(&order)))
         })
         .collect::<Result<_, DbError>>()?;
-    let waiting: Vec<_> =
-        replies.iter().filter_map(|(each, reply)| Some((each.idempotency_key.as_deref()?, reply))).collect();
+    let waiting: Vec<_> = replies.iter().filter_map(|(each, reply)| Some((waiting_for(each)?, reply))).collect();
     let stored: HashSet<String> = tx.complete_claims(org_id, &waiting).await?.into_iter().collect();
     let is_stored = |each: &EndedCharge| each.idempotency_key.as_ref().is_some_and(|key| stored.contains(key));
     Ok(replies.into_iter().map(|(each, reply)| (each.order_id, is_stored(each).then_some(reply))).collect())
+}
+
+/// The request that waits for a first charge.
+fn waiting_for(ended: &EndedCharge) -> Option<Waiting<'_>> {
+    let key = ended.idempotency_key.as_deref()?;
+    Some(Waiting { key, order_id: ended.order_id, attempt: Some(1) })
 }

@@ -7,6 +7,7 @@ use crate::app::error::AppError;
 use crate::app::persist::persist;
 use crate::app::refund::refund_all;
 use crate::app::steps::{begin_steps, stop_steps};
+use crate::db::claims::Waiting;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::operations::{Move, OperationId, OperationRow};
@@ -232,7 +233,10 @@ impl Settling<'_> {
         let order = self.tx.order(id.org_id, id.order_id).await?.ok_or(DbError::Decode { column: "order_id" })?;
         let reply = answer_of(&order, &self.finding.heard.fact, self.finding.request_id);
         let stored = match &self.operation.idempotency_key {
-            Some(key) => self.tx.complete_claim(id.org_id, key, &reply).await?,
+            Some(key) => {
+                let of = Waiting { key, order_id: id.order_id, attempt: id.attempt() };
+                self.tx.complete_claim(id.org_id, of, &reply).await?
+            }
             None => false,
         };
         Ok(stored.then_some(reply))
