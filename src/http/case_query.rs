@@ -35,8 +35,8 @@ pub fn parse(query: &str) -> Result<CaseQuery, Problem> {
         match name {
             "limit" => parsed.limit = limit(&value)?,
             "cursor" => {
-                parsed.below =
-                    cursor::decode(VERSION, &value).ok_or_else(|| refuse("must be a next_cursor of this list"))?
+                let below = cursor::decode(VERSION, &value);
+                parsed.below = below.ok_or_else(|| refuse("must be a next_cursor of this list"))?;
             }
             "state" => {
                 let state = CaseState::parse(&value).ok_or_else(|| refuse("must be one of open, resolved"))?;
