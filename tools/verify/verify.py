@@ -126,6 +126,11 @@ def fuzz(size: Size, seed: int, json_file: Path) -> list[Call]:
     return [Call(["fuzz/run", "--seconds", size.fuzz_seconds, "--seed", seed, "--json", json_file], {})]
 
 
+def stateful(size: Size, seed: int, json_file: Path) -> list[Call]:
+    settings = {"CASES": size.cases, "OPERATIONS": size.operations, "SEED": seed, "VERIFY_JSON": json_file}
+    return [target("stateful", "--nocapture", **settings)]
+
+
 def tenants(size: Size, seed: int, json_file: Path) -> list[Call]:
     settings = {"TENANT_CASES": size.tenants, "TENANT_SEED": seed, "VERIFY_JSON": json_file}
     return [target("it", "tenants::isolation", "--nocapture", **settings)]
@@ -138,6 +143,7 @@ def teeth(_size: Size, _seed: int, json_file: Path) -> list[Call]:
 RUNS = [
     Run("contract", 6, contract),
     Run("design model", 10, model),
+    Run("sequences", 10, stateful),
     Run("kills", 10, kills),
     Run("lines", 10, lines),
     Run("rolling", 5, rolling),
