@@ -15,6 +15,9 @@ use crate::stand::Stand;
 use crate::steps;
 use crate::work::{PeerName, Sample, Work};
 
+/// How much write-ahead log a run may keep: no checkpoint falls into some runs and not into others.
+const WAL: &str = "16GB";
+
 /// What a round of a worker's steps takes, more or less.
 const STEPS_TAKE: Duration = Duration::from_secs(20);
 
@@ -65,7 +68,7 @@ pub async fn measure(options: &Options, directory: &Path) -> Result<Report, Fail
 impl Bench {
     async fn start(options: &Options, directory: &Path) -> Result<Self, Failure> {
         let most_connections = raise_open_files();
-        let stand = Stand::start(directory).await?;
+        let stand = Stand::start(directory, WAL).await?;
         let service = Service::start(&stand, "bench").await?;
         service.warm_up(&stand).await?;
         let pgbench = service.pgbench(&stand).await?;

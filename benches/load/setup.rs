@@ -69,15 +69,14 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Starts PostgreSQL with everything on that keeps committed data, and room enough that no checkpoint falls into some
-/// runs and not into others.
-pub fn start_postgres(run: &RunDirectory) -> Result<(Binaries, Server), Failure> {
+/// Starts PostgreSQL with everything on that keeps committed data, and with so much room between two checkpoints.
+pub fn start_postgres(run: &RunDirectory, max_wal_size: &str) -> Result<(Binaries, Server), Failure> {
     let progress = |line: &str| eprintln!("{line}");
     let binaries = Binaries::find(&progress)?;
     let buffers = format!("{}MB", buffers_mib());
     let settings = [
         ("shared_buffers", buffers.as_str()),
-        ("max_wal_size", "16GB"),
+        ("max_wal_size", max_wal_size),
         // What a checkpoint keeps of the log to be written again: see `Service::recycle_log`.
         ("min_wal_size", "1GB"),
         ("checkpoint_timeout", "30min"),

@@ -55,10 +55,10 @@ pub struct Stand {
 
 impl Stand {
     /// Starts it.
-    pub async fn start(bench: &Path) -> Result<Self, Failure> {
+    pub async fn start(bench: &Path, max_wal_size: &str) -> Result<Self, Failure> {
         let load_before = load();
         let directory = RunDirectory::create(bench)?;
-        let (binaries, postgres) = setup::start_postgres(&directory)?;
+        let (binaries, postgres) = setup::start_postgres(&directory, max_wal_size)?;
         let client = setup::connect(&postgres.url("postgres")).await?;
         let environment = environment(&client, load_before).await?;
         Ok(Self { client, postgres, binaries, environment, directory, runs: Cell::new(0) })

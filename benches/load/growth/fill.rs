@@ -27,11 +27,6 @@ const OVERHEAD_BYTES: u64 = 600;
 /// Room for the write-ahead log, for what the runs add, and for sorting.
 const SPARE_BYTES: u64 = 10 << 30;
 
-/// How much write-ahead log is kept while rows are loaded, and afterwards, when no checkpoint may fall into some runs and
-/// not into others.
-const WAL_WHILE_LOADING: &str = "2GB";
-const WAL_AFTERWARDS: &str = "6GB";
-
 /// An index that is full to this part, as one is that grew by keys in no order.
 const RANDOM_FILL_PERCENT: u32 = 70;
 
@@ -74,7 +69,6 @@ pub async fn fill(stand: &Stand, service: &Service, rows: u64, order: KeyOrder) 
     // The last one was placed before the first of the bench.
     let now = u64::try_from(Clock::System.now().unix_timestamp())? * 1000;
     let loaded = Loaded { rows, order, first_millis: now - rows / PER_MILLISECOND - 3_600_000 };
-    keep_wal(&stand.client, WAL_WHILE_LOADING).await?;
     let made_later = drop_indexes(&service.client).await?;
     let second = setup::connect(&service.url).await?;
     second.batch_execute("SET synchronous_commit = off").await?;
@@ -94,15 +88,8 @@ pub async fn fill(stand: &Stand, service: &Service, rows: u64, order: KeyOrder) 
     let size = "SELECT pg_size_pretty(pg_database_size(current_database()))";
     let size: String = service.client.query_one(size, &[]).await?.try_get(0)?;
     eprintln!("the database takes {size}");
-    keep_wal(&stand.client, WAL_AFTERWARDS).await?;
     stand.client.batch_execute("CHECKPOINT").await?;
     Ok(loaded)
-}
-
-async fn keep_wal(client: &Client, size: &str) -> Result<(), Failure> {
-    client.batch_execute(&format!("ALTER SYSTEM SET max_wal_size = '{size}'")).await?;
-    client.batch_execute("SELECT pg_reload_conf()").await?;
-    Ok(())
 }
 
 async fn insert(client: &Client, statement: &str, org_id: i64, first: u64, last: u64) -> Result<(), Failure> {

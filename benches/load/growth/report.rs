@@ -6,6 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use serde_json::{Value, json};
 
 use super::Place;
+use crate::Failure;
 use crate::gates::{self, Gate};
 use crate::keys::KeyOrder;
 use crate::options::Options;
@@ -28,13 +29,15 @@ pub struct GrowthReport {
     samples: BTreeMap<Cell, Vec<Sample>>,
     /// With which keys, how many expired ones were removed during the runs, and how many were left.
     removed: Vec<(KeyOrder, i64, i64)>,
+    /// What could not be measured to its end, and why.
+    failures: Vec<String>,
 }
 
 impl GrowthReport {
     /// An empty one.
     pub fn new(environment: Environment, options: &Options, rows: u64) -> Self {
         let (seconds, rounds) = (options.duration.as_secs(), options.rounds);
-        Self { environment, seconds, rounds, rows, samples: BTreeMap::new(), removed: Vec::new() }
+        Self { environment, seconds, rounds, rows, samples: BTreeMap::new(), removed: Vec::new(), failures: Vec::new() }
     }
 
     /// Adds what a run gave.
@@ -47,9 +50,15 @@ impl GrowthReport {
         self.removed.push((order, removed, left));
     }
 
-    /// Requests that failed.
+    /// Notes that the runs with these keys did not come to their end.
+    pub fn fail(&mut self, order: KeyOrder, failure: &Failure) {
+        self.failures.push(format!("{} keys: {failure}", keys_name(order)));
+    }
+
+    /// Requests that failed, and variants that did not come to their end.
     pub fn errors(&self) -> u64 {
-        self.samples.values().flatten().map(|sample| sample.errors).sum()
+        let requests: u64 = self.samples.values().flatten().map(|sample| sample.errors).sum();
+        requests + u64::try_from(self.failures.len()).unwrap_or(u64::MAX)
     }
 
     fn median(&self, cell: Cell, figure: fn(&Sample) -> Option<f64>) -> Option<f64> {
@@ -105,6 +114,7 @@ impl GrowthReport {
             "cleaned_up": self.removed.iter().map(|&(order, removed, left)| {
                 json!({"keys": keys_name(order), "removed": removed, "left": left})
             }).collect::<Vec<_>>(),
+            "failures": self.failures,
             "gates": self.gates().iter().map(Gate::json).collect::<Vec<_>>(),
         })
     }
@@ -147,6 +157,7 @@ impl Display for GrowthReport {
         }
         writeln!(f, "\n{}", gates::head())?;
         self.gates().iter().try_for_each(|gate| writeln!(f, "{}", gate.line().trim_end()))?;
+        self.failures.iter().try_for_each(|failure| writeln!(f, "failed: {failure}"))?;
         let notes = self.samples.values().flatten().flat_map(|sample| &sample.notes);
         notes.take(crate::table::NOTES).try_for_each(|note| writeln!(f, "error: {note}"))
     }
