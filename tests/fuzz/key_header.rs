@@ -48,12 +48,11 @@ fn inside(value: &[u8]) -> Result<Vec<u8>, KeyError> {
     while let Some(&byte) = value.get(at) {
         match (byte, value.get(at + 1)) {
             (b'"', None) => return Ok(content),
-            (b'"', Some(_)) => break,
             (b'\\', Some(&escaped @ (b'"' | b'\\'))) => {
                 content.push(escaped);
                 at += 1;
             }
-            (b'\\', _) => break,
+            (b'"', Some(_)) | (b'\\', _) => break,
             _ => content.push(byte),
         }
         at += 1;
