@@ -96,7 +96,7 @@ pub fn start_postgres(run: &RunDirectory, max_wal_size: &str) -> Result<(Binarie
 fn buffers_mib() -> u64 {
     let machine = rustix::system::sysinfo();
     let bytes = machine.totalram.saturating_mul(u64::from(machine.mem_unit));
-    (bytes / 4 >> 20).max(256)
+    (bytes / (4 << 20)).max(256)
 }
 
 /// Connects to a database.
