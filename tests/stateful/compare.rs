@@ -7,7 +7,7 @@ use crate::support::app::Answer as Got;
 use serde_json::{Value, json};
 
 /// The JSON of an order.
-pub fn body_of(body: &Body) -> Value {
+pub fn body_of(body: Body) -> Value {
     let mut json = json!({
         "customer": { "reference": customer(body.customer) },
         "currency": "JPY",

@@ -11,6 +11,7 @@
     clippy::indexing_slicing,
     reason = "a case that panics fails, and says where"
 )]
+#![allow(clippy::print_stderr, reason = "progress, and the seed")]
 
 mod case;
 mod compare;

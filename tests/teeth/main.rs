@@ -60,6 +60,7 @@ const MEANT: &[(&str, By)] = &[
     ("no_lease_token", By::Test("payments::races::whoever_lost_the_lease_writes_nothing")),
     ("new_gateway_key", By::Test("payments::unknown::a_lost_answer_is_202_and_then_the_order_charged_once")),
     ("new_gateway_key", By::Sweep("charge/first/answered")),
+    ("new_gateway_key", By::Stateful("24")),
     ("gateway_key_for_ever", By::Test("payments::unknown::a_key_that_the_gateway_has_forgotten_is_never_sent_again")),
     (
         "refund_without_key",
@@ -68,16 +69,20 @@ const MEANT: &[(&str, By)] = &[
     ("refund_without_key", By::Sweep("refund/answered")),
     ("org_missing", By::Test("tenants::an_order_of_another_organisation_is_like_one_that_does_not_exist")),
     ("org_missing", By::Test("tenants::isolation::whoever_asks_for_what_is_anothers_learns_and_changes_nothing")),
+    ("org_missing", By::Stateful("24")),
     ("replay_renders_anew", By::Test("replay::a_replay_shows_the_order_as_it_was")),
     ("replay_renders_anew", By::Sweep("charge/finish/committed")),
     ("fingerprint_ignores_amount", By::Test("fingerprint::another_price_alone_is_another_request")),
+    ("fingerprint_ignores_amount", By::Stateful("24")),
     ("signature_not_checked", By::Test("inbox::receiving::what_is_not_signed_is_refused_and_kept_within_bounds")),
     ("answered_before_stored", By::Test("inbox::receiving::what_cannot_be_committed_is_503")),
     ("answered_before_stored", By::Sweep("inbox/receive/before_commit")),
     ("event_key_not_unique", By::Test("inbox::receiving::ten_at_once_are_ten_receipts_and_one_event")),
+    ("event_key_not_unique", By::Stateful("24")),
     ("step_sent_again", By::Test("steps::faults::a_partner_who_does_not_is_asked_and_never_sent_it_twice")),
     ("done_is_left", By::Test("machines::what_is_done_stays_done_and_evidence_always_counts")),
     ("list_skips_row", By::Test("order_list::pages_of_any_size_walk_every_order_once")),
+    ("list_skips_row", By::Stateful("24")),
 ];
 
 impl By {

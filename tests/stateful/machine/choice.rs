@@ -165,11 +165,13 @@ fn can_send(state: &Machine, command: Command, way: Way) -> bool {
     !(cancels && is_unsure) && (way == Way::Once || is_certain(state, command, way))
 }
 
-/// Whether it makes no difference which of two sendings comes first.
+/// Whether it makes no difference which of two sendings comes first. Of a request whose client hung up it is only known that it was
+/// carried out when its key was free before.
 fn is_certain(state: &Machine, command: Command, way: Way) -> bool {
     let claim = state.claims.get(&(command.org, command.key));
+    if way == Way::HangUp {
+        return claim.is_none() && state.clone().send(command).kind != Kind::Refused;
+    }
     let waits = claim.and_then(|claim| Some(Place { order: claim.order, payment: claim.payment? }));
-    let is_due = waits.and_then(|place| state.payment(place)).is_some_and(|it| it.due);
-    let refused = || state.clone().send(command).kind == Kind::Refused;
-    !is_due && (way == Way::Race || !refused())
+    waits.and_then(|place| state.payment(place)).is_none_or(|it| !it.due)
 }

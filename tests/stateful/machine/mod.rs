@@ -178,9 +178,12 @@ impl Machine {
         };
         let order = &mut self.orders[place.order];
         self.receipts[order.org] += times;
-        if order.hear(place.payment, news) {
+        let settled = order.hear(place.payment, news);
+        if settled {
+            // The stored answer shows the order as it was settled, before anything that follows.
             self.complete(place);
         }
+        self.orders[place.order].hear_back(place.payment, news, settled);
     }
 
     /// Every payment.

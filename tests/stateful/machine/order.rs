@@ -265,12 +265,16 @@ impl Order {
         if let Some(success) = success {
             self.settle(at, success);
         }
-        let payment = &self.payments[at];
-        let is_waiting = news == News::Back && payment.back == Back::Untold || payment.back == Back::Parked;
-        if is_waiting && (news == News::Back || success == Some(true)) {
+        success.is_some()
+    }
+
+    /// What was told of money that went back, after news of its payment that `settled` it or not.
+    pub fn hear_back(&mut self, at: usize, news: News, settled: bool) {
+        let back = self.payments[at].back;
+        let told = news == News::Back && matches!(back, Back::Untold | Back::Parked);
+        if told || settled && back == Back::Parked && self.payments[at].books == Books::Paid {
             self.count_back(at);
         }
-        success.is_some()
     }
 
     /// What was told of money that went back counts once it is known that the money had come.
