@@ -232,7 +232,9 @@ impl Said {
     /// How many transactions there were after the warm-up, and in how many seconds, by what pgbench printed at the end.
     fn after_warm_up(&self, printed: &str) -> Option<(f64, f64)> {
         let all: f64 = number_after(printed, "number of transactions actually processed: ")?;
-        let seconds = all / number_after::<f64>(printed, "tps = ")?;
+        // The speed is without the time in which clients connected, that of the progress lines with it.
+        let connecting = number_after::<f64>(printed, "initial connection time = ").unwrap_or_default() / 1000.0;
+        let seconds = all / number_after::<f64>(printed, "tps = ")? + connecting;
         let (after, rest) = (all - self.transactions, seconds - self.seconds);
         // On a machine that is far too busy there may be nothing left, and all of it is as good as any part.
         if rest < LEAST_SECONDS || after < 1.0 { (all > 0.0).then_some((all, seconds)) } else { Some((after, rest)) }
