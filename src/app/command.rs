@@ -1,6 +1,7 @@
 //! A keyed request, from its bytes to its fingerprint.
 
 use crate::app::error::AppError;
+use crate::budget::Body;
 use crate::domain::canonical::canonical;
 use crate::domain::fingerprint::{Fingerprint, fingerprint};
 use crate::domain::json::{self, Json};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// A request under an idempotency key, its caller authenticated and its body read.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Command {
     /// Who asks.
     pub org: Arc<Org>,
@@ -26,7 +27,7 @@ pub struct Command {
     /// Query without the question mark, likewise.
     pub query: Option<String>,
     /// The body's bytes.
-    pub body: Vec<u8>,
+    pub body: Body,
     /// This very request.
     pub request_id: Uuid,
 }

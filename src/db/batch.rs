@@ -4,6 +4,7 @@
 //! answer comes as fast as without this; under load a flush and a round trip are shared by many. One request's trouble is
 //! never its neighbours': whatever goes wrong with a batch as a whole, each of its requests is then asked alone.
 
+use crate::budget::{Budget, Share};
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::{connection, keep_or_drop};
@@ -12,9 +13,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 /// Requests in one statement at most. Measured: 32, 64 and 128 are equal within noise, and more only delays the first.
 pub const MAX_BATCH: usize = 128;
@@ -23,14 +25,19 @@ const MAX_BATCH_BYTES: usize = 1024 * 1024;
 /// Requests that may wait in one queue; more are refused at once.
 const MAX_QUEUE: usize = 8_192;
 /// Bytes that may wait in all queues of the process, about; more are refused at once, so that memory is bounded whatever is in them.
-const MAX_QUEUE_BYTES: usize = 64 * 1024 * 1024;
+pub const MAX_QUEUE_BYTES: usize = 64 * 1024 * 1024;
+/// How a session that carries batches is set, and how while the questions of one that was undone are asked one by one.
+const BATCH_SESSION: &str = include_str!("../../sql/batch_session.sql");
+const IMPATIENT: &str = include_str!("../../sql/batch_one_by_one.sql");
+/// How long a batch's questions are asked one by one, while others wait for the next batch. Those that are left wait alone.
+const ONE_BY_ONE_TIME: Duration = Duration::from_secs(1);
 /// Longer than the session's `statement_timeout`, so that the server ends a statement before its answer is given up.
 const STATEMENT_TIME: Duration = Duration::from_millis(2_800);
 
 /// How a batch is asked.
 pub trait Batched: Send + Sync + 'static {
     /// What one request asks.
-    type Question: Send + 'static;
+    type Question: Send + Sync + 'static;
     /// What it gets.
     type Answer: Send + 'static;
 
@@ -58,32 +65,11 @@ struct Waiting<B: Batched> {
     question: B::Question,
     deadline: Deadline,
     ticket: Ticket,
-    weight: Weight,
+    weight: Share,
     answer: oneshot::Sender<Reply<B>>,
 }
 
 type Reply<B> = Result<Asked<<B as Batched>::Question, <B as Batched>::Answer>, DbError>;
-
-/// A question's share of the queue's bytes, given back when it is dropped.
-struct Weight {
-    bytes: usize,
-    queued: Arc<AtomicUsize>,
-}
-
-impl Weight {
-    /// `None` when the queue is full.
-    fn take(bytes: usize, queued: &Arc<AtomicUsize>) -> Option<Self> {
-        let weight = Self { bytes, queued: Arc::clone(queued) };
-        let before = queued.fetch_add(bytes, Ordering::Relaxed);
-        (before + bytes <= MAX_QUEUE_BYTES).then_some(weight)
-    }
-}
-
-impl Drop for Weight {
-    fn drop(&mut self) {
-        self.queued.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
 
 /// Decides, once, whether a question is sent or given up: whoever waits for it may be told that nothing was sent only if
 /// nothing ever will be.
@@ -100,7 +86,7 @@ impl Ticket {
 /// The queue of questions, and the task that takes them to the database. Cheap to clone; the task ends with the last clone.
 pub struct Batcher<B: Batched> {
     queue: mpsc::Sender<Waiting<B>>,
-    queued_bytes: Arc<AtomicUsize>,
+    queued_bytes: Arc<Budget>,
 }
 
 impl<B: Batched> Clone for Batcher<B> {
@@ -114,7 +100,7 @@ impl<B: Batched> Batcher<B> {
     /// all queues that share it. Has to be called in a runtime.
     /// Measured: with a second one the batches are smaller, and every order is a sixth dearer for PostgreSQL.
     #[must_use]
-    pub fn start(kind: B, pool: &Pool, queued_bytes: &Arc<AtomicUsize>) -> Self {
+    pub fn start(kind: B, pool: &Pool, queued_bytes: &Arc<Budget>) -> Self {
         let (queue, waiting) = mpsc::channel(MAX_QUEUE);
         tokio::spawn(work(kind, pool.clone(), waiting));
         Self { queue, queued_bytes: Arc::clone(queued_bytes) }
@@ -132,7 +118,7 @@ impl<B: Batched> Batcher<B> {
     ) -> Result<Asked<B::Question, B::Answer>, DbError> {
         let (answer, asked) = oneshot::channel();
         let full = || DbError::Unavailable { reason: "too many requests are waiting".to_owned() };
-        let weight = Weight::take(B::weight(&question), &self.queued_bytes).ok_or_else(full)?;
+        let weight = self.queued_bytes.take(B::weight(&question)).ok_or_else(full)?;
         let ticket = Ticket::default();
         let waiting = Waiting { question, deadline, ticket: ticket.clone(), weight, answer };
         self.queue.try_send(waiting).map_err(|_| full())?;
@@ -164,7 +150,7 @@ async fn work<B: Batched>(kind: B, pool: Pool, mut waiting: mpsc::Receiver<Waiti
 fn fitting<B: Batched>(batch: &[Waiting<B>]) -> usize {
     let mut bytes = 0;
     let fits = batch.iter().take_while(|each| {
-        bytes += each.weight.bytes;
+        bytes += each.weight.bytes();
         bytes <= MAX_BATCH_BYTES
     });
     fits.count().max(1)
@@ -184,32 +170,66 @@ async fn carry_out<B: Batched>(kind: &B, pool: &Pool, batch: Vec<Waiting<B>>) {
         return;
     }
     let (questions, answers): (Vec<_>, Vec<_>) = batch.into_iter().map(|each| (each.question, each.answer)).unzip();
-    let result = match tokio::time::timeout(STATEMENT_TIME, kind.ask(&client, &questions)).await {
-        Ok(result) => result,
-        Err(_) => Err(DbError::Lost { reason: "no answer from the database in time" }),
-    };
-    keep_or_drop(client, &result);
-    let found = match result {
-        Ok(found) => found,
+    let result = asked(kind, &client, &questions).await;
+    match result {
         // A single question's error is its own, unless it is only that a batch has little patience with locks. Of a batch
         // that was sent without an answer nobody knows anything.
         Err(error) if error.is_for_all(answers.len()) => {
+            keep_or_drop(client, &Err::<(), _>(error.clone()));
             for answer in answers {
                 // Whoever asked may be gone.
                 let _ = answer.send(Err(error.clone()));
             }
-            return;
         }
-        // Undone as a whole.
-        Err(_) => questions.iter().map(|_| None).collect(),
-    };
-    let mut found = found.into_iter();
+        // Undone as a whole. What took too long would take as long for each.
+        Err(error) if answers.len() > 1 && !error.is_timeout() => one_by_one(kind, client, questions, answers).await,
+        result => {
+            keep_or_drop(client, &result);
+            let mut found = result.unwrap_or_default().into_iter();
+            for (question, answer) in questions.into_iter().zip(answers) {
+                let _ = answer.send(Ok(found.next().flatten().map_or(Asked::Alone(question), Asked::Answered)));
+            }
+        }
+    }
+}
+
+async fn asked<B: Batched>(
+    kind: &B,
+    client: &Object,
+    questions: &[B::Question],
+) -> Result<Vec<Option<B::Answer>>, DbError> {
+    let answer = tokio::time::timeout(STATEMENT_TIME, kind.ask(client, questions)).await;
+    answer.unwrap_or(Err(DbError::Lost { reason: "no answer from the database in time" }))
+}
+
+/// Asks each question of a batch that was undone, on the batch's own connection and with hardly any patience: the one whose lock
+/// somebody holds is told apart from its neighbours at once, and only that one waits alone.
+async fn one_by_one<B: Batched>(
+    kind: &B,
+    client: Object,
+    questions: Vec<B::Question>,
+    answers: Vec<oneshot::Sender<Reply<B>>>,
+) {
+    let until = Instant::now() + ONE_BY_ONE_TIME;
+    let mut usable = client.batch_execute(IMPATIENT).await.is_ok();
     for (question, answer) in questions.into_iter().zip(answers) {
-        let asked = match found.next().flatten() {
-            Some(found) => Asked::Answered(found),
-            None => Asked::Alone(question),
+        let mut question = vec![question];
+        let found =
+            if usable && Instant::now() < until { asked(kind, &client, &question).await } else { Ok(Vec::new()) };
+        usable = usable && !matches!(&found, Err(DbError::Lost { .. } | DbError::Unavailable { .. }));
+        let reply = match (found, question.pop()) {
+            (Err(error), _) if error.is_for_all(1) => Err(error),
+            (Ok(mut found), Some(question)) => {
+                Ok(found.pop().flatten().map_or(Asked::Alone(question), Asked::Answered))
+            }
+            (Err(_), Some(question)) => Ok(Asked::Alone(question)),
+            (_, None) => Err(DbError::Lost { reason: "the batch was given up" }),
         };
-        let _ = answer.send(Ok(asked));
+        let _ = answer.send(reply);
+    }
+    if !usable || client.batch_execute(BATCH_SESSION).await.is_err() {
+        // What its session is set to is not known any more.
+        drop(Object::take(client));
     }
 }
 

@@ -33,6 +33,7 @@ pub mod steps;
 pub mod sweep;
 pub mod tx;
 
+use crate::budget::Budget;
 use crate::db::alone::Alone;
 use crate::db::batch::Batcher;
 use crate::db::charge_batch::ChargeClaims;
@@ -46,7 +47,6 @@ use crate::db::tx::Tx;
 use crate::metrics::Metrics;
 use deadpool_postgres::{Object, Pool, Timeouts};
 use std::future::Future;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
@@ -65,7 +65,7 @@ pub struct Db {
     connecting: Arc<Connecting>,
     batch_pools: Arc<Mutex<Vec<Pool>>>,
     batches: Batches,
-    queued_bytes: Arc<AtomicUsize>,
+    queued_bytes: Arc<Budget>,
     alone: Alone,
     metrics: Arc<Metrics>,
 }
@@ -79,7 +79,7 @@ impl Db {
     /// [`PoolSetupError`].
     pub fn new(connecting: Connecting, size: usize, metrics: Arc<Metrics>) -> Result<Self, PoolSetupError> {
         let (pool, batch_pool) = (connecting.pool(size)?, connecting.batch_pool()?);
-        let queued_bytes = Arc::default();
+        let queued_bytes = Budget::of(batch::MAX_QUEUE_BYTES);
         let batches = Batches::start(&batch_pool, &metrics, &queued_bytes);
         let batch_pools = Arc::new(Mutex::new(vec![batch_pool]));
         let (connecting, alone) = (Arc::new(connecting), Alone::beside(size));
@@ -193,7 +193,7 @@ struct Batches {
 
 impl Batches {
     /// Starts the tasks that carry them, over a pool of their own. `queued` counts the bytes that wait in all of the process.
-    fn start(pool: &Pool, metrics: &Arc<Metrics>, queued: &Arc<AtomicUsize>) -> Self {
+    fn start(pool: &Pool, metrics: &Arc<Metrics>, queued: &Arc<Budget>) -> Self {
         let metrics = || Arc::clone(metrics);
         Self {
             claims: Batcher::start(Claims { metrics: metrics() }, pool, queued),

@@ -1,5 +1,8 @@
 //! Reads a JSON body within its limits of size and time.
 
+use crate::app::App;
+use crate::app::error::AppError;
+use crate::budget::Body;
 use crate::http::connection::has_unknown_length;
 use crate::http::kinds::{
     BODY_TOO_LARGE, ENCODING_NOT_SUPPORTED, INVALID_REQUEST, LENGTH_REQUIRED, MEDIA_TYPE_NOT_SUPPORTED, REQUEST_TIMEOUT,
@@ -19,21 +22,22 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 ///
-/// `length_required`, `media_type_not_supported`, `encoding_not_supported`, `body_too_large`, `request_timeout`.
-pub async fn read(request: &HttpRequest, payload: web::Payload) -> Result<Vec<u8>, Problem> {
+/// `length_required`, `media_type_not_supported`, `encoding_not_supported`, `body_too_large`, `request_timeout`; `unavailable`
+/// when the bodies of all requests take up all the memory there is for them.
+pub async fn read(app: &App, request: &HttpRequest, payload: web::Payload) -> Result<Body, Problem> {
     let headers = request.headers();
     if !has_unknown_length(headers) && !is_json(headers) {
         return Err(Problem::new(&MEDIA_TYPE_NOT_SUPPORTED));
     }
-    read_any(request, payload).await
+    read_any(app, request, payload).await
 }
 
 /// As [`read`], whatever its media type says.
 ///
 /// # Errors
 ///
-/// `length_required`, `encoding_not_supported`, `body_too_large`, `request_timeout`.
-pub async fn read_any(request: &HttpRequest, payload: web::Payload) -> Result<Vec<u8>, Problem> {
+/// `length_required`, `encoding_not_supported`, `body_too_large`, `request_timeout`, `unavailable`.
+pub async fn read_any(app: &App, request: &HttpRequest, payload: web::Payload) -> Result<Body, Problem> {
     let headers = request.headers();
     if has_unknown_length(headers) {
         return Err(Problem::new(&LENGTH_REQUIRED));
@@ -45,23 +49,27 @@ pub async fn read_any(request: &HttpRequest, payload: web::Payload) -> Result<Ve
     if announced.is_some_and(|length: u64| length > MAX_BODY as u64) {
         return Err(Problem::new(&BODY_TOO_LARGE));
     }
-    match tokio::time::timeout(BODY_TIME, collect(payload)).await {
+    match tokio::time::timeout(BODY_TIME, collect(app, payload)).await {
         Ok(body) => body,
         Err(_) => Err(Problem::new(&REQUEST_TIMEOUT)),
     }
 }
 
-async fn collect(mut payload: web::Payload) -> Result<Vec<u8>, Problem> {
-    let mut body = Vec::new();
+async fn collect(app: &App, mut payload: web::Payload) -> Result<Body, Problem> {
+    let full = || Problem::from(AppError::Unavailable);
+    let (mut body, mut share) = (Vec::new(), app.bodies.take(0).ok_or_else(full)?);
     while let Some(chunk) = payload.next().await {
         // The connection broke in the middle; nobody will read this answer.
         let chunk = chunk.map_err(|_| Problem::new(&INVALID_REQUEST).detail("The body ended before its length."))?;
         if body.len() + chunk.len() > MAX_BODY {
             return Err(Problem::new(&BODY_TOO_LARGE));
         }
+        if !share.grow(chunk.len()) {
+            return Err(full());
+        }
         body.extend_from_slice(&chunk);
     }
-    Ok(body)
+    Ok(Body::new(body, share))
 }
 
 /// Whether the one `Content-Type` line says JSON: in any case, with no parameter but `charset=utf-8`.

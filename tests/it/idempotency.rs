@@ -4,6 +4,7 @@ use crate::support::app::{TestApp, order_body};
 use futures_util::future::join_all;
 use ichido::app::command::Command;
 use ichido::app::create_order::create_order;
+use ichido::budget::Body;
 use ichido::db::deadline::Deadline;
 use ichido::domain::key::IdempotencyKey;
 use serde_json::json;
@@ -66,7 +67,7 @@ async fn the_work_of_a_plain_order_is_small() {
         method: "POST",
         path: "/v1/orders".to_owned(),
         query: None,
-        body: b"{}".to_vec(),
+        body: Body::new(b"{}".to_vec(), app.app.bodies.take(2).unwrap()),
         request_id: uuid::Uuid::nil(),
     });
     let work = create_order(&app.app, &command, Deadline::of_request());

@@ -66,3 +66,18 @@ async fn a_key_in_progress_is_never_removed_whatever_its_age() {
     clean_up(&app.app, 100, &CancellationToken::new()).await.unwrap();
     assert_eq!(app.post_as(&org.token, "K", &order_body()).await.status, 409);
 }
+
+#[tokio::test]
+async fn bodies_beyond_the_memory_for_them_are_refused_and_have_used_no_key() {
+    let app = TestApp::start().await;
+    let mut all = app.app.bodies.take(0).unwrap();
+    // All but what is smaller than an order.
+    while all.grow(64 * 1024) {}
+    while all.grow(16) {}
+    let refused = app.post("K", &order_body()).await;
+    assert_eq!((refused.status, refused.code().as_str()), (503, "unavailable"));
+    assert_eq!(refused.json()["executed"], "no");
+    assert!(refused.header("retry-after").is_some());
+    drop(all);
+    assert_eq!(app.post("K", &order_body()).await.status, 201);
+}

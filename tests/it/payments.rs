@@ -9,5 +9,6 @@ mod freed_keys;
 mod late;
 mod races;
 mod read_only;
+mod stuck;
 mod together;
 pub mod unknown;

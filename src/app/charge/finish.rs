@@ -24,19 +24,32 @@ use crate::domain::payment::PaymentState;
 use crate::domain::reply::{self, StoredReply};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// What became of a first charge that succeeded: `None` is to be settled alone; else the answer that was stored for the request
 /// that waits, if there was none yet.
 type Finished = Option<Option<StoredReply>>;
 
-/// Of one thread, so many at most are settled alone at the same time after all, since each of them needs a connection for itself.
+/// Of one thread, so many at most are settled alone at the same time after all, since each of them needs a connection for itself;
+/// and so many of one organisation, so that its trouble is not another's.
 const ALONE: usize = 4;
+const ALONE_OF_ONE: usize = 2;
 
 /// First charges that wait to be recorded, by organisation.
 pub struct Finishing {
-    by_org: Mutex<HashMap<OrgId, Arc<Together<FirstPaid, Finished>>>>,
+    by_org: Mutex<HashMap<OrgId, Arc<OfOrg>>>,
     alone: Semaphore,
+}
+
+struct OfOrg {
+    together: Together<FirstPaid, Finished>,
+    alone: Arc<Semaphore>,
+}
+
+/// A turn to settle alone; the next one comes when it is dropped.
+pub(super) struct Turn<'a> {
+    _of_org: Option<OwnedSemaphorePermit>,
+    _of_all: Option<SemaphorePermit<'a>>,
 }
 
 impl Default for Finishing {
@@ -45,20 +58,28 @@ impl Default for Finishing {
     }
 }
 
+impl Default for OfOrg {
+    fn default() -> Self {
+        Self { together: Together::default(), alone: Arc::new(Semaphore::new(ALONE_OF_ONE)) }
+    }
+}
+
 impl Finishing {
     /// Waits for a turn to settle one alone that could not be recorded with others.
-    pub(super) async fn turn_alone(&self) -> Option<SemaphorePermit<'_>> {
-        // It is never closed.
-        self.alone.acquire().await.ok()
+    pub(super) async fn turn_alone(&self, org_id: OrgId) -> Turn<'_> {
+        // They are never closed.
+        let of_org = Arc::clone(&self.of(org_id).alone).acquire_owned().await.ok();
+        Turn { _of_org: of_org, _of_all: self.alone.acquire().await.ok() }
     }
 
     /// Records a success together with whoever else asks now.
     pub(super) async fn finish(&self, app: &App, org_id: OrgId, paid: FirstPaid) -> Finished {
-        let together = {
-            let mut by_org = self.by_org.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(by_org.entry(org_id).or_default())
-        };
-        together.ask(paid, |all| write(app, org_id, all)).await.flatten()
+        self.of(org_id).together.ask(paid, |all| write(app, org_id, all)).await.flatten()
+    }
+
+    fn of(&self, org_id: OrgId) -> Arc<OfOrg> {
+        let mut by_org = self.by_org.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(by_org.entry(org_id).or_default())
     }
 }
 

@@ -22,6 +22,7 @@ use crate::gateway::Gateway;
 use secrecy::SecretString;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 /// How long a charge is tried before a person looks at it. Stripe forgets keys after as long.
@@ -47,6 +48,10 @@ pub struct FirstCharge {
     pub request_id: Uuid,
 }
 
+/// How long a client waits for what the gateway has told to be recorded. Whatever becomes of that, nothing is lost: the lease
+/// ends, and whoever takes it asks the gateway again under the same key.
+const RECORD_TIME: Duration = Duration::from_secs(6);
+
 /// Sends a charge for the first time and records what came of it: an order's first success together with others, anything else
 /// alone.
 ///
@@ -69,16 +74,6 @@ pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppErr
         TOO_LATE
     };
     failpoint!("charge/first/answered");
-    let mut turn = None;
-    if let (ChargeFact::Succeeded { reference: Some(reference) }, Some(1)) = (&heard.fact, charge.id.attempt()) {
-        let id = &charge.id;
-        let paid = FirstPaid { order_id: id.order_id, token: charge.lease.token, reference: reference.clone() };
-        if let Some(reply) = app.finishing.finish(app, id.org_id, paid).await {
-            return Ok(Settled { reply });
-        }
-        turn = app.finishing.turn_alone().await;
-        failpoint!("charge/alone/taken");
-    }
     let finding = Finding {
         id: charge.id,
         token: Some(charge.lease.token),
@@ -87,7 +82,25 @@ pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppErr
         actor: "request".to_owned(),
         request_id: charge.request_id,
     };
-    let settled = settle_charge(app, &finding).await;
+    let recorded = timeout(RECORD_TIME, record(app, &finding, charge.lease.token)).await;
+    recorded.unwrap_or_else(|_| {
+        tracing::warn!(order_id = %finding.id.order_id, "not recorded in time: the lease ends, and the gateway is asked");
+        Err(AppError::OutcomeUnknown)
+    })
+}
+
+async fn record(app: &App, finding: &Finding, token: Uuid) -> Result<Settled, AppError> {
+    let id = &finding.id;
+    let mut turn = None;
+    if let (ChargeFact::Succeeded { reference: Some(reference) }, Some(1)) = (&finding.heard.fact, id.attempt()) {
+        let paid = FirstPaid { order_id: id.order_id, token, reference: reference.clone() };
+        if let Some(reply) = app.finishing.finish(app, id.org_id, paid).await {
+            return Ok(Settled { reply });
+        }
+        turn = Some(app.finishing.turn_alone(id.org_id).await);
+        failpoint!("charge/alone/taken");
+    }
+    let settled = settle_charge(app, finding).await;
     drop(turn);
     settled
 }

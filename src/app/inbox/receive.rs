@@ -6,6 +6,7 @@ use crate::app::error::AppError;
 use crate::app::inbox::WAIT;
 use crate::app::inbox::apply::apply_event;
 use crate::app::inbox::endpoints::open_secret;
+use crate::budget::Body;
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::inbox::endpoints::Endpoint;
@@ -39,7 +40,7 @@ pub struct Delivery {
     /// The one signature header.
     pub signature: Option<Vec<u8>>,
     /// The exact bytes.
-    pub body: Vec<u8>,
+    pub body: Body,
 }
 
 /// What a delivery is answered.

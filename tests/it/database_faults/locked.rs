@@ -1,7 +1,7 @@
 //! Something in the database is held by somebody else.
 
 use super::{Faulty, assert_not_executed};
-use crate::support::app::order_body;
+use crate::support::app::{TestApp, new_org, order_body};
 use crate::support::wait::until_somebody_waits_for;
 use futures_util::future::join_all;
 use std::time::{Duration, Instant};
@@ -140,4 +140,47 @@ async fn many_retries_of_a_key_that_somebody_holds_leave_everybody_else_alone() 
     assert!(retries.iter().all(|answer| answer.status == 503), "{retries:?}");
     holder.batch_execute("COMMIT").await.unwrap();
     assert_eq!(faulty.post("K").await.status, 200);
+}
+
+/// Ten clients send the same ten locked keys again and again; an organisation that has nothing to do with them orders beside.
+#[tokio::test(flavor = "multi_thread")]
+async fn locked_keys_of_one_organisation_do_not_hold_up_another() {
+    const LOCKED: usize = 20;
+    let app = TestApp::start().await;
+    let other = app.org(new_org()).await;
+    let sql = app.sql().await;
+    let claim = "INSERT INTO idempotency_keys
+        (org_id, idempotency_key, fingerprint_version, request_sha256, state, order_id, created_at)
+        SELECT $1, 'K' || n, 1, '\\x00', 'in_progress', '00000000-0000-7000-8000-000000000000', now()
+        FROM generate_series(1, $2::bigint) n";
+    sql.batch_execute("BEGIN").await.unwrap();
+    sql.execute(claim, &[&app.org.id.0, &i64::try_from(LOCKED).unwrap()]).await.unwrap();
+    let body = order_body();
+    let until = Instant::now() + Duration::from_secs(5);
+    let retries = join_all((1..=LOCKED).map(|n| {
+        let (app, body) = (&app, &body);
+        async move {
+            while Instant::now() < until {
+                assert_eq!(app.post(&format!("K{n}"), body).await.status, 503);
+            }
+        }
+    }));
+    let beside = join_all((0..8).map(|client| {
+        let (app, other, body) = (&app, &other, &body);
+        async move {
+            let mut slowest = Duration::ZERO;
+            for n in 0.. {
+                if Instant::now() > until {
+                    break;
+                }
+                let began = Instant::now();
+                assert_eq!(app.post_as(&other.token, &format!("{client}-{n}"), body).await.status, 201);
+                slowest = slowest.max(began.elapsed());
+            }
+            slowest
+        }
+    }));
+    let (_, slowest) = tokio::join!(retries, beside);
+    // Far from the time after which it would be given up.
+    assert!(slowest.iter().max().unwrap() < &Duration::from_millis(1_500), "{slowest:?}");
 }
