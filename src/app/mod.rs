@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod authenticate;
+pub mod bodies;
 pub mod book_refund;
 mod breakers;
 pub mod cancel_order;
@@ -37,13 +38,13 @@ pub mod steps;
 pub mod sweep;
 mod together;
 
+use crate::app::bodies::Bodies;
 use crate::app::charge::finish::Finishing;
 use crate::app::error::AppError;
 use crate::app::gateways::{Gateways, PaymentSettings};
 use crate::app::key_cache::KeyCache;
 use crate::app::limits::NewClaimLimits;
 use crate::app::seen_keys::SeenKeys;
-use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::metrics::Metrics;
@@ -99,14 +100,11 @@ pub struct Parts {
     /// Room for applying what a delivery told, right behind it.
     applying: Arc<Semaphore>,
     /// Memory for the bodies of requests.
-    pub bodies: Arc<Budget>,
+    pub bodies: Arc<Bodies>,
     draining: Arc<AtomicBool>,
     in_flight: Arc<AtomicUsize>,
     work: TaskTracker,
 }
-
-/// Bytes of bodies that a process holds at a time, of which 512 are as large as one may be. Whoever comes beyond is told to try again.
-const MAX_BODY_BYTES: usize = 128 * 1024 * 1024;
 
 /// Counts one request for as long as it lives.
 pub struct InFlight(Arc<AtomicUsize>);
@@ -132,7 +130,7 @@ impl App {
             finishing: Arc::default(),
             seen: Arc::default(),
             applying: Arc::new(Semaphore::new(inbox::APPLYING)),
-            bodies: Budget::of(MAX_BODY_BYTES),
+            bodies: Arc::default(),
             draining: Arc::default(),
             in_flight: Arc::default(),
             work: TaskTracker::new(),

@@ -15,8 +15,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Requests in flight are waited for this long beyond the longest call to a gateway; each is bounded by less.
-const DRAIN_TIME: Duration = Duration::from_secs(10);
+/// Requests in flight are waited for this long beyond the longest call to a gateway: 3 s before it, 6 s for recording what came of
+/// it, and 3 s for a look afterwards.
+const DRAIN_TIME: Duration = Duration::from_secs(12);
 const DRAIN_POLL: Duration = Duration::from_millis(20);
 /// For connections that have just come in, or had their last answer before the drain: their next request is on its way.
 const READ_TIME: Duration = Duration::from_millis(250);

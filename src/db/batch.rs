@@ -29,7 +29,8 @@ pub const MAX_QUEUE_BYTES: usize = 64 * 1024 * 1024;
 /// How a session that carries batches is set, and how while the questions of one that was undone are asked one by one.
 const BATCH_SESSION: &str = include_str!("../../sql/batch_session.sql");
 const IMPATIENT: &str = include_str!("../../sql/batch_one_by_one.sql");
-/// How long a batch's questions are asked one by one, while others wait for the next batch. Those that are left wait alone.
+/// How long a batch's questions are begun to be asked one by one, while others wait for the next batch. Those that are left wait
+/// alone.
 const ONE_BY_ONE_TIME: Duration = Duration::from_secs(1);
 /// Longer than the session's `statement_timeout`, so that the server ends a statement before its answer is given up.
 const STATEMENT_TIME: Duration = Duration::from_millis(2_800);
@@ -182,7 +183,9 @@ async fn carry_out<B: Batched>(kind: &B, pool: &Pool, batch: Vec<Waiting<B>>) {
             }
         }
         // Undone as a whole. What took too long would take as long for each.
-        Err(error) if answers.len() > 1 && !error.is_timeout() => one_by_one(kind, client, questions, answers).await,
+        Err(error) if answers.len() > 1 && !error.is_timeout() && !error.spoils_the_connection() => {
+            one_by_one(kind, client, questions, answers).await;
+        }
         result => {
             keep_or_drop(client, &result);
             let mut found = result.unwrap_or_default().into_iter();
@@ -211,12 +214,18 @@ async fn one_by_one<B: Batched>(
     answers: Vec<oneshot::Sender<Reply<B>>>,
 ) {
     let until = Instant::now() + ONE_BY_ONE_TIME;
-    let mut usable = client.batch_execute(IMPATIENT).await.is_ok();
+    let lent = Lent(Some(client));
+    let Some(client) = lent.0.as_ref() else { return };
+    let mut usable = is_set(client, IMPATIENT).await;
     for (question, answer) in questions.into_iter().zip(answers) {
+        // It was told that nobody knows, and would now be asked for nobody.
+        if answer.is_closed() {
+            continue;
+        }
         let mut question = vec![question];
         let found =
-            if usable && Instant::now() < until { asked(kind, &client, &question).await } else { Ok(Vec::new()) };
-        usable = usable && !matches!(&found, Err(DbError::Lost { .. } | DbError::Unavailable { .. }));
+            if usable && Instant::now() < until { asked(kind, client, &question).await } else { Ok(Vec::new()) };
+        usable = usable && !found.as_ref().is_err_and(DbError::spoils_the_connection);
         let reply = match (found, question.pop()) {
             (Err(error), _) if error.is_for_all(1) => Err(error),
             (Ok(mut found), Some(question)) => {
@@ -227,9 +236,29 @@ async fn one_by_one<B: Batched>(
         };
         let _ = answer.send(reply);
     }
-    if !usable || client.batch_execute(BATCH_SESSION).await.is_err() {
-        // What its session is set to is not known any more.
-        drop(Object::take(client));
+    if usable && is_set(client, BATCH_SESSION).await {
+        lent.back();
+    }
+}
+
+async fn is_set(client: &Object, session: &str) -> bool {
+    matches!(tokio::time::timeout(STATEMENT_TIME, client.batch_execute(session)).await, Ok(Ok(())))
+}
+
+/// A connection whose session is set to something else meanwhile: unless it is given back, it is closed.
+struct Lent(Option<Object>);
+
+impl Lent {
+    fn back(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(client) = self.0.take() {
+            drop(Object::take(client));
+        }
     }
 }
 

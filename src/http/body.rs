@@ -1,8 +1,8 @@
 //! Reads a JSON body within its limits of size and time.
 
-use crate::app::App;
+use crate::app::bodies::Bodies;
 use crate::app::error::AppError;
-use crate::budget::Body;
+use crate::budget::{Body, Budget};
 use crate::http::connection::has_unknown_length;
 use crate::http::kinds::{
     BODY_TOO_LARGE, ENCODING_NOT_SUPPORTED, INVALID_REQUEST, LENGTH_REQUIRED, MEDIA_TYPE_NOT_SUPPORTED, REQUEST_TIMEOUT,
@@ -11,6 +11,7 @@ use crate::http::problem::Problem;
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::{HttpRequest, web};
 use futures_util::StreamExt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The largest body, in bytes.
@@ -24,12 +25,12 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 ///
 /// `length_required`, `media_type_not_supported`, `encoding_not_supported`, `body_too_large`, `request_timeout`; `unavailable`
 /// when the bodies of all requests take up all the memory there is for them.
-pub async fn read(app: &App, request: &HttpRequest, payload: web::Payload) -> Result<Body, Problem> {
+pub async fn read(bodies: &Bodies, request: &HttpRequest, payload: web::Payload) -> Result<Body, Problem> {
     let headers = request.headers();
     if !has_unknown_length(headers) && !is_json(headers) {
         return Err(Problem::new(&MEDIA_TYPE_NOT_SUPPORTED));
     }
-    read_any(app, request, payload).await
+    read_any(bodies.of_request(announced(headers).unwrap_or_default()), request, payload).await
 }
 
 /// As [`read`], whatever its media type says.
@@ -37,7 +38,7 @@ pub async fn read(app: &App, request: &HttpRequest, payload: web::Payload) -> Re
 /// # Errors
 ///
 /// `length_required`, `encoding_not_supported`, `body_too_large`, `request_timeout`, `unavailable`.
-pub async fn read_any(app: &App, request: &HttpRequest, payload: web::Payload) -> Result<Body, Problem> {
+pub async fn read_any(memory: &Arc<Budget>, request: &HttpRequest, payload: web::Payload) -> Result<Body, Problem> {
     let headers = request.headers();
     if has_unknown_length(headers) {
         return Err(Problem::new(&LENGTH_REQUIRED));
@@ -45,19 +46,22 @@ pub async fn read_any(app: &App, request: &HttpRequest, payload: web::Payload) -
     if headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Problem::new(&ENCODING_NOT_SUPPORTED));
     }
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|length: u64| length > MAX_BODY as u64) {
+    if announced(headers).is_some_and(|length| length > MAX_BODY as u64) {
         return Err(Problem::new(&BODY_TOO_LARGE));
     }
-    match tokio::time::timeout(BODY_TIME, collect(app, payload)).await {
+    match tokio::time::timeout(BODY_TIME, collect(memory, payload)).await {
         Ok(body) => body,
         Err(_) => Err(Problem::new(&REQUEST_TIMEOUT)),
     }
 }
 
-async fn collect(app: &App, mut payload: web::Payload) -> Result<Body, Problem> {
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+async fn collect(memory: &Arc<Budget>, mut payload: web::Payload) -> Result<Body, Problem> {
     let full = || Problem::from(AppError::Unavailable);
-    let (mut body, mut share) = (Vec::new(), app.bodies.take(0).ok_or_else(full)?);
+    let (mut body, mut share) = (Vec::new(), memory.take(0).ok_or_else(full)?);
     while let Some(chunk) = payload.next().await {
         // The connection broke in the middle; nobody will read this answer.
         let chunk = chunk.map_err(|_| Problem::new(&INVALID_REQUEST).detail("The body ended before its length."))?;
@@ -69,6 +73,7 @@ async fn collect(app: &App, mut payload: web::Payload) -> Result<Body, Problem> 
         }
         body.extend_from_slice(&chunk);
     }
+    body.shrink_to_fit();
     Ok(Body::new(body, share))
 }
 

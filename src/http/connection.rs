@@ -4,6 +4,7 @@
 //! with certainty (RFC 9112, section 11.2). They are answered, and the connection is closed. The HTTP library has often read on by
 //! then and hands over what came next all the same: that is never executed (section 9.6).
 
+use actix_web::HttpRequest;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest};
 use actix_web::http::header::{self, HeaderMap};
@@ -44,6 +45,13 @@ pub fn has_unknown_length(headers: &HeaderMap) -> bool {
 pub fn is_over(request: &ServiceRequest, last: bool) -> bool {
     let connection = request.conn_data::<Connection>();
     connection.is_some_and(|connection| connection.over.fetch_or(last, Ordering::Relaxed))
+}
+
+/// Notes that the answer to this request is the connection's last.
+pub fn end(request: &HttpRequest) {
+    if let Some(connection) = request.conn_data::<Connection>() {
+        connection.over.store(true, Ordering::Relaxed);
+    }
 }
 
 /// An answer's body that keeps the request's unread one until it is sent. Only with that does the library close the

@@ -36,7 +36,7 @@ pub async fn read(app: &App, request: &HttpRequest, payload: web::Payload, scope
     let caller = caller::require(app, request, scope, deadline).await?;
     let left = deadline.left();
     let key = key_header::require(request)?;
-    let body = body::read(app, request, payload).await?;
+    let body = body::read(&app.bodies, request, payload).await?;
     let command = Command {
         org: caller.org,
         asked_by: caller.key_id,

@@ -77,6 +77,7 @@ pub async fn observe<B: MessageBody + 'static>(
         response = response.map_body(|_, body| connection::holding(body, unread));
     }
     if closes || app.as_ref().is_some_and(|app| app.is_draining()) {
+        connection::end(response.request());
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
     let pattern = response.request().match_pattern().unwrap_or_default();

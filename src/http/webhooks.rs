@@ -27,7 +27,7 @@ pub async fn receive(
     let endpoint_id = if path.len() == 36 { Uuid::try_parse(&path).ok() } else { None };
     let endpoint_id = endpoint_id.ok_or(AppError::NotFound)?;
     let signature = signature(request.headers());
-    let body = body::read_any(&app, &request, payload).await?;
+    let body = body::read_any(&app.bodies.deliveries, &request, payload).await?;
     let delivery = Delivery { endpoint_id, signature, body };
     let work = app.get_ref().clone();
     let received = app.read(async move { receive_webhook(&work, &delivery, Deadline::of_request()).await }).await?;

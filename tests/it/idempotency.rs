@@ -67,7 +67,7 @@ async fn the_work_of_a_plain_order_is_small() {
         method: "POST",
         path: "/v1/orders".to_owned(),
         query: None,
-        body: Body::new(b"{}".to_vec(), app.app.bodies.take(2).unwrap()),
+        body: Body::new(b"{}".to_vec(), app.app.bodies.small.take(2).unwrap()),
         request_id: uuid::Uuid::nil(),
     });
     let work = create_order(&app.app, &command, Deadline::of_request());

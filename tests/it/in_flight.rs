@@ -4,9 +4,11 @@ use crate::support::app::{TestApp, new_org, order_body};
 use crate::support::bodies::with;
 use crate::support::held::unfinish;
 use ichido::app::clean_up::clean_up;
+use ichido::budget::Budget;
 use ichido::db::orgs::NewOrg;
 use ichido::domain::org::OnMismatch;
 use serde_json::json;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
@@ -70,10 +72,17 @@ async fn a_key_in_progress_is_never_removed_whatever_its_age() {
 #[tokio::test]
 async fn bodies_beyond_the_memory_for_them_are_refused_and_have_used_no_key() {
     let app = TestApp::start().await;
-    let mut all = app.app.bodies.take(0).unwrap();
-    // All but what is smaller than an order.
-    while all.grow(64 * 1024) {}
-    while all.grow(16) {}
+    let taken = |of: &Arc<Budget>| {
+        let mut all = of.take(0).unwrap();
+        while all.grow(64 * 1024) {}
+        while all.grow(16) {}
+        all
+    };
+    // What others send does not matter to a small order.
+    let others = (taken(&app.app.bodies.large), taken(&app.app.bodies.deliveries));
+    assert_eq!(app.post("beside", &order_body()).await.status, 201);
+    drop(others);
+    let all = taken(&app.app.bodies.small);
     let refused = app.post("K", &order_body()).await;
     assert_eq!((refused.status, refused.code().as_str()), (503, "unavailable"));
     assert_eq!(refused.json()["executed"], "no");

@@ -74,7 +74,12 @@ impl Finishing {
 
     /// Records a success together with whoever else asks now.
     pub(super) async fn finish(&self, app: &App, org_id: OrgId, paid: FirstPaid) -> Finished {
-        self.of(org_id).together.ask(paid, |all| write(app, org_id, all)).await.flatten()
+        // Detached: whoever works for all may have waited for too long, and is told so; the others have not.
+        let work = |all| {
+            let work = app.clone();
+            async move { app.detached(async move { write(&work, org_id, all).await }).await.unwrap_or_default() }
+        };
+        self.of(org_id).together.ask(paid, work).await.flatten()
     }
 
     fn of(&self, org_id: OrgId) -> Arc<OfOrg> {

@@ -89,6 +89,7 @@ pub async fn carry_out(app: &App, charge: FirstCharge) -> Result<Settled, AppErr
     })
 }
 
+/// May be dropped at any await: in here are only transactions, which are undone with their connection, and waits.
 async fn record(app: &App, finding: &Finding, token: Uuid) -> Result<Settled, AppError> {
     let id = &finding.id;
     let mut turn = None;
