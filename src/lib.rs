@@ -8,7 +8,7 @@ pub mod failpoint; // where a test may end, fail or delay the program
 pub mod planted; // faults for the tests to catch
 
 pub mod app; // use cases, one verb for each file
-pub mod budget;
+pub mod budget; // memory that many share
 pub mod cli; // the command line: serve, worker, dev, migrate, org, key, cleanup, check
 pub mod clock; // the program's clock
 pub mod config; // settings from the environment, checked together

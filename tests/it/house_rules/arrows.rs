@@ -9,18 +9,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("domain", &["domain"]),
     ("metrics", &[]),
     ("clock", &[]),
+    ("budget", &[]),
     // Settings are made of what they are for.
     ("config", &["app::gateways::PaymentSettings", "domain"]),
     ("telemetry", &[]),
     ("gateway", &["gateway", "domain"]),
-    ("db", &["db", "domain", "metrics"]),
-    ("app", &["app", "clock", "db", "domain", "gateway", "metrics"]),
+    ("db", &["budget", "db", "domain", "metrics"]),
+    ("app", &["app", "budget", "clock", "db", "domain", "gateway", "metrics"]),
     // Of the database, the edge sees the moment by which a request ends, what `/readyz` tells, and the shape of a filter.
     (
         "http",
         &[
             "http",
             "app",
+            "budget",
             "domain",
             "db::deadline::Deadline",
             "db::migrate::SchemaState",
