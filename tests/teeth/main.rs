@@ -73,7 +73,6 @@ const MEANT: &[(&str, By)] = &[
     ("replay_renders_anew", By::Test("replay::a_replay_shows_the_order_as_it_was")),
     ("replay_renders_anew", By::Sweep("charge/finish/committed")),
     ("fingerprint_ignores_amount", By::Test("fingerprint::another_price_alone_is_another_request")),
-    ("fingerprint_ignores_amount", By::Stateful("24")),
     ("signature_not_checked", By::Test("inbox::receiving::what_is_not_signed_is_refused_and_kept_within_bounds")),
     ("answered_before_stored", By::Test("inbox::receiving::what_cannot_be_committed_is_503")),
     ("answered_before_stored", By::Sweep("inbox/receive/before_commit")),
