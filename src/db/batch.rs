@@ -7,6 +7,7 @@
 use crate::budget::{Budget, Share};
 use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
+use crate::db::pool::BATCH_SESSION;
 use crate::db::{connection, keep_or_drop};
 use deadpool_postgres::{Object, Pool};
 use futures_util::FutureExt;
@@ -26,8 +27,7 @@ const MAX_BATCH_BYTES: usize = 1024 * 1024;
 const MAX_QUEUE: usize = 8_192;
 /// Bytes that may wait in all queues of the process, about; more are refused at once, so that memory is bounded whatever is in them.
 pub const MAX_QUEUE_BYTES: usize = 64 * 1024 * 1024;
-/// How a session that carries batches is set, and how while the questions of one that was undone are asked one by one.
-const BATCH_SESSION: &str = include_str!("../../sql/batch_session.sql");
+/// How a session is set while the questions of a batch that was undone are asked one by one.
 const IMPATIENT: &str = include_str!("../../sql/batch_one_by_one.sql");
 /// How long a batch's questions are begun to be asked one by one, while others wait for the next batch. Those that are left wait
 /// alone.

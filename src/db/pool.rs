@@ -9,7 +9,8 @@ use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 const SESSION: &str = include_str!("../../sql/session.sql");
-const BATCH_SESSION: &str = include_str!("../../sql/batch_session.sql");
+/// How a session that carries batches is set.
+pub const BATCH_SESSION: &str = include_str!("../../sql/batch_session.sql");
 
 /// Connections that carry the batches of one thread: for claims, for claims with a payment, and for look-ups of either kind.
 pub const FOR_BATCHES: usize = 3;
