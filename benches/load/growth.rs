@@ -1,7 +1,9 @@
 //! What happens when the tables are large: the same works on an empty and on a loaded database in turn.
 //!
-//! Twice, each with databases of its own: with random keys, and with keys that grow with time. At last the clean-up runs
-//! beside the works, with one in twenty of the loaded keys to remove.
+//! Twice, each with databases of its own: with random keys, and with keys that grow with time. Of each page of an index that is
+//! changed for the first time after a checkpoint PostgreSQL logs a full image: just after one nearly every order changes
+//! such pages, later few do. So new orders are measured for a long time too, from a checkpoint on. At last the clean-up runs beside
+//! the works, with one in twenty of the loaded keys to remove.
 //!
 //! Replays ask for any of the loaded keys, on the empty database for any of the few that there are: what caches give to
 //! those is part of the comparison.
@@ -21,7 +23,7 @@ use crate::plan::{Progress, Run, describe};
 use crate::service::{Service, raise_open_files};
 use crate::setup::Running;
 use crate::stand::Stand;
-use crate::work::{GROWTH_WORKS, Work};
+use crate::work::{GROWTH_WORKS, Sample, Work};
 
 pub use report::GrowthReport;
 
@@ -31,6 +33,10 @@ const CONNECTIONS: [usize; 1] = [128];
 /// How much write-ahead log is kept: the disk has to hold it beside the rows, and it is enough for all runs without a
 /// checkpoint.
 const WAL: &str = "6GB";
+
+/// New orders run for as long as so many other runs: by then most pages that they change have been changed since the checkpoint,
+/// as during most of the time between two.
+const SUSTAINED: u32 = 20;
 
 /// What runs while keys are removed.
 const CLEANED_WORKS: [Work; 2] = [Work::New, Work::Replay];
@@ -42,6 +48,8 @@ pub enum Place {
     Empty,
     /// On one with many orders.
     Loaded,
+    /// On that, while PostgreSQL compresses the images of pages in its log.
+    Compressed,
     /// On that, while expired keys are removed.
     Cleaned,
 }
@@ -99,6 +107,7 @@ impl Pair {
     async fn measure(&self, stand: &Stand, options: &Options, report: &mut GrowthReport) -> Result<(), Failure> {
         let both = [Place::Empty, Place::Loaded];
         self.run_all(stand, options, report, &both, &GROWTH_WORKS).await?;
+        self.run_sustained(stand, options, report).await?;
         let (service, _) = &self.loaded;
         // What a worker does every minute, begun at once.
         let cleaner = Running::start(stand.directory.path(), "cleaner", &service.url, &["cleanup"])?;
@@ -109,6 +118,33 @@ impl Pair {
         eprintln!("the clean-up removed {} keys meanwhile, and {left} were left", before - left);
         report.add_removed(self.order, before - left, left);
         Ok(())
+    }
+
+    async fn run_sustained(&self, stand: &Stand, options: &Options, report: &mut GrowthReport) -> Result<(), Failure> {
+        if !options.wants(Work::Sustained.word()) {
+            return Ok(());
+        }
+        for place in [Place::Empty, Place::Loaded, Place::Compressed] {
+            let compression = if place == Place::Compressed { "lz4" } else { "off" };
+            if let Err(error) = set_wal_compression(&stand.client, compression).await {
+                // PostgreSQL can be built without it.
+                eprintln!("wal_compression = {compression} is not measured: {error}");
+                continue;
+            }
+            stand.client.batch_execute("CHECKPOINT").await?;
+            for &connections in options.connections(&CONNECTIONS) {
+                let run = Run { work: Work::Sustained, connections, duration: options.duration * SUSTAINED };
+                let sample = self.run(stand, place, &run).await?;
+                eprintln!("{:?}, {place:?}: {}", self.order, describe(&run, &sample));
+                report.add((self.order, run.work, run.connections, place), sample);
+            }
+        }
+        Ok(set_wal_compression(&stand.client, "off").await?)
+    }
+
+    async fn run(&self, stand: &Stand, place: Place, run: &Run) -> Result<Sample, Failure> {
+        let (service, keys) = if place == Place::Empty { &self.empty } else { &self.loaded };
+        service.run(stand, run, *keys).await
     }
 
     async fn run_all(
@@ -130,9 +166,8 @@ impl Pair {
         }
         let mut progress = Progress::new(&runs.iter().map(|(_, run)| *run).collect::<Vec<_>>(), Duration::ZERO);
         for (place, run) in runs {
-            let (service, keys) = if place == Place::Empty { &self.empty } else { &self.loaded };
             progress.begin();
-            let sample = service.run(stand, &run, *keys).await?;
+            let sample = self.run(stand, place, &run).await?;
             progress.end(&run);
             eprintln!("{:?}, {place:?}: {}  ({progress})", self.order, describe(&run, &sample));
             report.add((self.order, run.work, run.connections, place), sample);
@@ -150,6 +185,11 @@ impl Pair {
         stand.client.batch_execute("CHECKPOINT").await?;
         Ok(())
     }
+}
+
+async fn set_wal_compression(client: &Client, value: &str) -> Result<(), tokio_postgres::Error> {
+    client.batch_execute(&format!("ALTER SYSTEM SET wal_compression = '{value}'")).await?;
+    client.batch_execute("SELECT pg_reload_conf()").await
 }
 
 async fn keys(service: &Service, order: KeyOrder, loaded: Option<Loaded>) -> Result<Keys, Failure> {

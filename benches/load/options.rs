@@ -10,7 +10,7 @@ pub const USAGE: &str = "\
 cargo bench --bench load -- [growth] [--only WORD,…] [--connections N,…] [--rounds N] [--seconds N]
 
   --only         new, single, classic, replay, read, half, storm, paced, paid, pgbench-paid, peers, crowd, worker;
-                 of growth: new, replay, lists
+                 of growth: new, replay, lists, sustained
   --connections  instead of those that each work has by itself; 1 to 600
   --rounds       how often each run is repeated; 1 to 100
   --seconds      of each run; 1 to 600
@@ -115,7 +115,7 @@ fn number(text: &str, most: usize) -> Result<usize, String> {
 }
 
 fn known_word(text: &str) -> Result<String, String> {
-    let others = [Work::Paced, Work::PeerNew(""), Work::Crowd, Work::ListFirst];
+    let others = [Work::Paced, Work::PeerNew(""), Work::Crowd, Work::ListFirst, Work::Sustained];
     let works = WORKS.into_iter().chain(PAID_WORKS).chain(others);
     let known = works.map(Work::word).chain([WORKER]).any(|word| word == text);
     if known { Ok(text.to_owned()) } else { Err(format!("`{text}` is not a work that could be chosen")) }

@@ -31,6 +31,8 @@ pub enum Work {
     PeerReplay(PeerName),
     /// HTTP: new orders on more connections than the service can work for at once.
     Crowd,
+    /// HTTP: new orders for a long time, from a checkpoint on.
+    Sustained,
     /// HTTP: the first page of an organisation's orders.
     ListFirst,
     /// HTTP: the first page of one customer's orders.
@@ -84,6 +86,7 @@ impl Work {
             Self::PeerNew(peer) => format!("{peer} new"),
             Self::PeerReplay(peer) => format!("{peer} replay"),
             Self::Crowd => "http new, all in flight".to_owned(),
+            Self::Sustained => "http new, sustained".to_owned(),
             Self::ListFirst => "http list, first page".to_owned(),
             Self::ListCustomer => "http list, of a customer".to_owned(),
             Self::ListDeep => "http list, from the middle".to_owned(),
@@ -106,6 +109,7 @@ impl Work {
             Self::PeerNew(peer) => format!("{peer}_new"),
             Self::PeerReplay(peer) => format!("{peer}_replay"),
             Self::Crowd => "http_crowd".to_owned(),
+            Self::Sustained => "http_new_sustained".to_owned(),
             Self::ListFirst => "http_list_first".to_owned(),
             Self::ListCustomer => "http_list_of_customer".to_owned(),
             Self::ListDeep => "http_list_from_middle".to_owned(),
@@ -127,6 +131,7 @@ impl Work {
             Self::PgbenchPaid => "pgbench-paid",
             Self::PeerNew(_) | Self::PeerReplay(_) => "peers",
             Self::Crowd => "crowd",
+            Self::Sustained => "sustained",
             Self::ListFirst | Self::ListCustomer | Self::ListDeep => "lists",
         }
     }
