@@ -2,19 +2,22 @@
 //!
 //! There is no artificial wait: whoever comes first does it for all who are there by then, while the next ones gather.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 /// Questions that wait for whoever is at work to finish, and then are asked at once.
 pub(super) struct Together<Q, A> {
     waiting: Mutex<Vec<(Q, oneshot::Sender<A>)>>,
-    /// Held by whoever works for all.
-    working: tokio::sync::Mutex<()>,
+    /// Held while somebody works for all.
+    working: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl<Q, A> Default for Together<Q, A> {
     fn default() -> Self {
-        Self { waiting: Mutex::default(), working: tokio::sync::Mutex::default() }
+        Self { waiting: Mutex::default(), working: Arc::default() }
     }
 }
 
@@ -23,10 +26,12 @@ const MOST: usize = 128;
 
 impl<Q, A> Together<Q, A> {
     /// Asks together with whoever else asks now. `work` answers all questions that it is given, in their order; it does not run when
-    /// somebody else took the question along. `None` when nobody answered, since whoever was at work is gone.
-    pub async fn ask<F>(&self, question: Q, work: impl Fn(Vec<Q>) -> F) -> Option<A>
+    /// somebody else took the question along, and runs among `tasks` to its end even if whoever began it has left meanwhile. `None`
+    /// when it did not answer.
+    pub async fn ask<F>(&self, tasks: &TaskTracker, question: Q, work: impl Fn(Vec<Q>) -> F) -> Option<A>
     where
-        F: Future<Output = Vec<A>>,
+        A: Send + 'static,
+        F: Future<Output = Vec<A>> + Send + 'static,
     {
         let (tell, mut told) = oneshot::channel();
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push((question, tell));
@@ -35,15 +40,23 @@ impl<Q, A> Together<Q, A> {
                 // Whoever has an answer leaves with it, and does not first work for others.
                 biased;
                 answer = &mut told => return answer.ok(),
-                _turn = self.working.lock() => {
-                    if let Ok(answer) = told.try_recv() {
-                        return Some(answer);
+                turn = Arc::clone(&self.working).lock_owned() => {
+                    match told.try_recv() {
+                        Ok(answer) => return Some(answer),
+                        Err(TryRecvError::Closed) => return None,
+                        Err(TryRecvError::Empty) => {}
                     }
                     let (questions, tell): (Vec<_>, Vec<_>) = self.next().into_iter().unzip();
-                    for (answer, tell) in work(questions).await.into_iter().zip(tell) {
-                        // Whoever asked waits for this; a process that is ending may not.
-                        let _ = tell.send(answer);
-                    }
+                    let answers = work(questions);
+                    let round = async move {
+                        // The turn ends last: by then each asker has its answer, or sees that there will be none.
+                        let (_turn, tell) = (turn, tell);
+                        for (answer, tell) in answers.await.into_iter().zip(tell) {
+                            // Whoever asked may have left.
+                            let _ = tell.send(answer);
+                        }
+                    };
+                    let _ = tasks.spawn(round.in_current_span()).await;
                 }
             }
         }
@@ -60,7 +73,6 @@ impl<Q, A> Together<Q, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
     use tokio::sync::{Notify, Semaphore, mpsc};
@@ -82,7 +94,7 @@ mod tests {
                         all.iter().map(|each| each * 2).collect()
                     }
                 };
-                together.ask(question, work).await
+                together.ask(&TaskTracker::new(), question, work).await
             })
         };
         let first = ask(0);
@@ -112,7 +124,7 @@ mod tests {
                         all
                     }
                 };
-                together.ask(question, work).await
+                together.ask(&TaskTracker::new(), question, work).await
             })
         };
         let first = ask(0);
@@ -147,7 +159,7 @@ mod tests {
                             all
                         }
                     };
-                    together.ask(question, work).await
+                    together.ask(&TaskTracker::new(), question, work).await
                 })
             })
             .collect();
@@ -160,7 +172,38 @@ mod tests {
     #[tokio::test]
     async fn a_question_without_an_answer_is_told_so() {
         let together = Together::<u32, u32>::default();
-        assert_eq!(together.ask(1, |_| async { Vec::new() }).await, None);
-        assert_eq!(together.ask(1, |all| async move { all }).await, Some(1));
+        assert_eq!(together.ask(&TaskTracker::new(), 1, |_| async { Vec::new() }).await, None);
+        assert_eq!(together.ask(&TaskTracker::new(), 1, |all| async move { all }).await, Some(1));
+    }
+    #[tokio::test]
+    async fn whoever_leaves_takes_nobodys_answer_along() {
+        let (together, go) = (Arc::new(Together::default()), Arc::new(Semaphore::new(0)));
+        let (tell, mut rounds) = mpsc::unbounded_channel();
+        let ask = |question: u32| {
+            let (together, go, tell) = (Arc::clone(&together), Arc::clone(&go), tell.clone());
+            tokio::spawn(async move {
+                let work = |all: Vec<u32>| {
+                    tell.send(all.clone()).unwrap();
+                    let go = Arc::clone(&go);
+                    async move {
+                        go.acquire().await.unwrap().forget();
+                        all
+                    }
+                };
+                together.ask(&TaskTracker::new(), question, work).await
+            })
+        };
+        let first = ask(0);
+        assert_eq!(rounds.recv().await, Some(vec![0]));
+        let (leaves, stays) = (ask(1), ask(2));
+        tokio::task::yield_now().await;
+        go.add_permits(1);
+        assert_eq!(first.await.unwrap(), Some(0));
+        // The one who comes first works for both, and leaves.
+        assert_eq!(rounds.recv().await, Some(vec![1, 2]));
+        leaves.abort();
+        assert!(leaves.await.unwrap_err().is_cancelled());
+        go.add_permits(1);
+        assert_eq!(stays.await.unwrap(), Some(2));
     }
 }

@@ -74,12 +74,11 @@ impl Finishing {
 
     /// Records a success together with whoever else asks now.
     pub(super) async fn finish(&self, app: &App, org_id: OrgId, paid: FirstPaid) -> Finished {
-        // Detached: whoever works for all may have waited for too long, and is told so; the others have not.
         let work = |all| {
-            let work = app.clone();
-            async move { app.detached(async move { write(&work, org_id, all).await }).await.unwrap_or_default() }
+            let app = app.clone();
+            async move { write(&app, org_id, all).await }
         };
-        self.of(org_id).together.ask(paid, work).await.flatten()
+        self.of(org_id).together.ask(&app.work, paid, work).await.flatten()
     }
 
     fn of(&self, org_id: OrgId) -> Arc<OfOrg> {

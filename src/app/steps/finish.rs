@@ -24,7 +24,11 @@ pub struct Finisher(Together<FirstDone, bool>);
 impl Finisher {
     /// Records a step as done together with whoever else asks now; `false`: it is to be recorded alone.
     pub async fn finish(&self, app: &App, org_id: OrgId, done: FirstDone) -> bool {
-        self.0.ask(done, |all| write(app, org_id, all)).await.unwrap_or(false)
+        let work = |all| {
+            let app = app.clone();
+            async move { write(&app, org_id, all).await }
+        };
+        self.0.ask(&app.work, done, work).await.unwrap_or(false)
     }
 }
 
