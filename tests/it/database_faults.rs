@@ -6,6 +6,7 @@ mod locked;
 mod pool;
 mod refused;
 mod storms;
+mod undone;
 
 use crate::support::app::{Answer, TestApp, order_body};
 use crate::support::postgres;

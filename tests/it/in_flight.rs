@@ -1,10 +1,11 @@
 //! A key whose work has begun and not finished.
 
-use crate::support::app::{TestApp, new_org, order_body};
+use crate::inbox::endpoint::{Endpoint, event};
+use crate::support::app::{Answer, TestApp, new_org, order_body};
 use crate::support::bodies::with;
 use crate::support::held::unfinish;
 use ichido::app::clean_up::clean_up;
-use ichido::budget::Budget;
+use ichido::budget::{Budget, Share};
 use ichido::db::orgs::NewOrg;
 use ichido::domain::org::OnMismatch;
 use serde_json::json;
@@ -69,24 +70,48 @@ async fn a_key_in_progress_is_never_removed_whatever_its_age() {
     assert_eq!(app.post_as(&org.token, "K", &order_body()).await.status, 409);
 }
 
-#[tokio::test]
-async fn bodies_beyond_the_memory_for_them_are_refused_and_have_used_no_key() {
-    let app = TestApp::start().await;
-    let taken = |of: &Arc<Budget>| {
-        let mut all = of.take(0).unwrap();
-        while all.grow(64 * 1024) {}
-        while all.grow(16) {}
-        all
-    };
-    // What others send does not matter to a small order.
-    let others = (taken(&app.app.bodies.large), taken(&app.app.bodies.deliveries));
-    assert_eq!(app.post("beside", &order_body()).await.status, 201);
-    drop(others);
-    let all = taken(&app.app.bodies.small);
-    let refused = app.post("K", &order_body()).await;
+/// Everything that is left of a budget.
+fn all_of(budget: &Arc<Budget>) -> Share {
+    let mut all = budget.take(0).unwrap();
+    while all.grow(64 * 1024) {}
+    while all.grow(16) {}
+    while all.grow(1) {}
+    all
+}
+
+fn assert_no_memory(refused: &Answer) {
     assert_eq!((refused.status, refused.code().as_str()), (503, "unavailable"));
     assert_eq!(refused.json()["executed"], "no");
     assert!(refused.header("retry-after").is_some());
+}
+
+#[tokio::test]
+async fn bodies_beyond_the_memory_for_them_are_refused_and_have_used_no_key() {
+    let app = TestApp::start().await;
+    // What others send does not matter to a small order.
+    let others = (all_of(&app.app.bodies.large), all_of(&app.app.bodies.deliveries));
+    assert_eq!(app.post("beside", &order_body()).await.status, 201);
+    drop(others);
+    let all = all_of(&app.app.bodies.small);
+    assert_no_memory(&app.post("K", &order_body()).await);
     drop(all);
     assert_eq!(app.post("K", &order_body()).await.status, 201);
+    assert_eq!(app.counts().await, (2, 2));
+}
+
+#[tokio::test]
+async fn large_orders_and_deliveries_have_memory_of_their_own() {
+    let app = TestApp::start().await;
+    let endpoint = Endpoint::of(&app).await;
+    let large = format!("{}{}", order_body(), " ".repeat(20 * 1024)).into_bytes();
+    let event = event("invoice.paid", &json!({ "id": "in_1" })).to_string();
+    let others = (all_of(&app.app.bodies.small), all_of(&app.app.bodies.deliveries));
+    assert_eq!(app.post_bytes(&app.org.token, "large", large.clone()).await.status, 201);
+    assert_no_memory(&endpoint.signed(&app, event.as_bytes()).await);
+    drop(others);
+    let others = (all_of(&app.app.bodies.small), all_of(&app.app.bodies.large));
+    assert_eq!(endpoint.signed(&app, event.as_bytes()).await.status, 200);
+    assert_no_memory(&app.post_bytes(&app.org.token, "large", large).await);
+    drop(others);
+    assert_eq!(app.counts().await, (1, 1));
 }

@@ -176,6 +176,20 @@ async fn nothing_that_follows_a_request_that_said_close_is_executed() {
     }
 }
 
+/// The same when the server says it, since it is about to stop.
+#[tokio::test]
+async fn nothing_that_follows_an_answer_that_said_close_is_executed() {
+    let app = TestApp::start().await;
+    app.app.drain();
+    let mut raw = Raw::connect(&app.base).await;
+    raw.send(post(&app, "K") + &post(&app, "L") + &post(&app, "M")).await;
+    let answer = raw.answer().await;
+    assert_eq!((answer.status, answer.closes()), (201, true));
+    let rest = raw.rest().await;
+    assert!(!rest.contains("HTTP/1.1 2"), "{rest}");
+    assert_eq!(app.counts().await, (1, 1));
+}
+
 #[tokio::test]
 async fn http_1_0_is_kept_alive_where_it_is_said() {
     let app = TestApp::start().await;
