@@ -2,7 +2,7 @@
 
 use crate::app::set_gateway::set_gateway;
 use crate::cli::output::Output;
-use crate::cli::{CliError, admin_app, secret_in};
+use crate::cli::{CliError, admin_app, must_exist, secret_in};
 use crate::db::deadline::Deadline;
 use crate::domain::ids::OrgId;
 use clap::builder::PossibleValuesParser;
@@ -13,6 +13,8 @@ use serde_json::json;
 pub enum Command {
     /// Set how an organisation's payments are taken; running servers use it at once
     Set(Set),
+    /// Show how an organisation's payments are taken, without the secret
+    Show(Show),
 }
 
 /// Arguments of `gateway set`.
@@ -34,22 +36,52 @@ pub struct Set {
     output: Output,
 }
 
+/// Arguments of `gateway show`.
+#[derive(Debug, clap::Args)]
+pub struct Show {
+    /// The organisation
+    #[arg(long)]
+    org: i64,
+    #[command(flatten)]
+    output: Output,
+}
+
 impl Command {
     pub(super) fn json(&self) -> bool {
-        let Self::Set(args) = self;
-        args.output.json
+        match self {
+            Self::Set(args) => args.output.json,
+            Self::Show(args) => args.output.json,
+        }
     }
 }
 
 /// Runs a subcommand.
 pub async fn run(command: Command) -> Result<(), CliError> {
-    let Command::Set(args) = command;
+    match command {
+        Command::Set(args) => set(&args).await,
+        Command::Show(args) => show(&args).await,
+    }
+}
+
+async fn set(args: &Set) -> Result<(), CliError> {
     let app = admin_app().await?;
     let secret = secret_in(&args.secret_env)?;
     set_gateway(&app, OrgId(args.org), &args.api_base, &secret, Deadline::of_request()).await?;
-    let (org_id, provider) = (args.org, args.provider);
+    let (org_id, provider) = (args.org, &args.provider);
     args.output.print(&json!({ "org_id": org_id, "provider": provider }), || {
         format!("organisation {org_id} takes payments by {provider}")
+    });
+    Ok(())
+}
+
+async fn show(args: &Show) -> Result<(), CliError> {
+    let app = admin_app().await?;
+    must_exist(&app, OrgId(args.org)).await?;
+    let gateway = app.db.find_gateway(OrgId(args.org), Deadline::of_request()).await?;
+    let gateway = gateway.ok_or_else(|| CliError::NoSuch(format!("gateway of organisation {}", args.org)))?;
+    let (org_id, provider, api_base) = (args.org, gateway.provider, gateway.api_base);
+    args.output.print(&json!({ "org_id": org_id, "provider": provider, "api_base": api_base }), || {
+        format!("organisation {org_id} takes payments by {provider} at {api_base}")
     });
     Ok(())
 }

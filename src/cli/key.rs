@@ -3,7 +3,7 @@
 use crate::app::create_key::create_key;
 use crate::app::error::AppError;
 use crate::cli::output::Output;
-use crate::cli::{CliError, admin_app};
+use crate::cli::{CliError, admin_app, must_exist};
 use crate::db::deadline::Deadline;
 use crate::domain::ids::OrgId;
 use crate::domain::reply::timestamp;
@@ -103,12 +103,8 @@ fn ends_at(now: OffsetDateTime, after: std::time::Duration) -> Result<OffsetDate
 
 async fn list(args: List) -> Result<(), CliError> {
     let app = admin_app().await?;
+    must_exist(&app, OrgId(args.org)).await?;
     let keys = app.db.list_api_keys(OrgId(args.org), Deadline::of_request()).await?;
-    // A mistyped organisation is not one without keys.
-    if keys.is_empty() && !app.db.list_orgs(Deadline::of_request()).await?.iter().any(|it| it.org.org_id.0 == args.org)
-    {
-        return Err(CliError::NoSuch(format!("organisation {}", args.org)));
-    }
     let now = app.clock.now();
     let time = |moment: Option<OffsetDateTime>| moment.map(timestamp);
     let objects: Vec<_> = keys

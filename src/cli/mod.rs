@@ -25,8 +25,10 @@ use crate::app::inbox::endpoints::EndpointError;
 use crate::app::set_gateway::SetGatewayError;
 use crate::clock::Clock;
 use crate::config::{self, ConfigError};
+use crate::db::deadline::Deadline;
 use crate::db::error::DbError;
 use crate::db::migrate::MigrateError;
+use crate::domain::ids::OrgId;
 use crate::embedded::EmbeddedError;
 use crate::startup::{self, StartupError};
 use clap::{Parser, Subcommand};
@@ -66,10 +68,10 @@ enum Command {
     /// Make, list and revoke API keys (needs DATABASE_URL)
     #[command(subcommand)]
     Key(key::Command),
-    /// Set an organisation's payment gateway (needs DATABASE_URL)
+    /// Set and show an organisation's payment gateway (needs DATABASE_URL)
     #[command(subcommand)]
     Gateway(gateway::Command),
-    /// Set what is done for an organisation's confirmed orders (needs DATABASE_URL)
+    /// Set and list the steps of an organisation's paid orders (needs DATABASE_URL)
     #[command(subcommand)]
     Step(step::Command),
     /// Look at orders (needs DATABASE_URL)
@@ -77,7 +79,7 @@ enum Command {
     Order(order::Command),
     /// Compare an organisation's books with its payment gateway's (needs DATABASE_URL)
     Reconcile(reconcile::Args),
-    /// Make addresses for notifications, rotate their secrets (needs DATABASE_URL)
+    /// Manage addresses for notifications and their secrets (needs DATABASE_URL)
     #[command(subcommand)]
     WebhookEndpoint(webhook_endpoint::Command),
     /// Remove idempotency keys past their keeping time (needs DATABASE_URL)
@@ -199,6 +201,13 @@ fn secret_in(variable: &str) -> Result<SecretString, CliError> {
 }
 
 /// The use cases over `DATABASE_URL`, for a command that needs few connections, once the schema is known to fit.
+/// A mistyped organisation is not one that has nothing.
+async fn must_exist(app: &App, org_id: OrgId) -> Result<(), CliError> {
+    let orgs = app.db.list_orgs(Deadline::of_request()).await?;
+    let exists = orgs.iter().any(|listed| listed.org.org_id == org_id);
+    if exists { Ok(()) } else { Err(CliError::NoSuch(format!("organisation {}", org_id.0))) }
+}
+
 async fn admin_app() -> Result<App, CliError> {
     let app =
         startup::app(&config::database_url()?, 2, Clock::System, config::payments(&config::PaymentTimes::default())?)?;

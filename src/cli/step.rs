@@ -2,7 +2,7 @@
 
 use crate::app::steps::set_policy::set_step_policy;
 use crate::cli::output::Output;
-use crate::cli::{CliError, admin_app, secret_in};
+use crate::cli::{CliError, admin_app, must_exist, secret_in};
 use crate::db::deadline::Deadline;
 use crate::db::step_policies::StepPolicy;
 use crate::domain::ids::OrgId;
@@ -15,6 +15,8 @@ use serde_json::json;
 pub enum Command {
     /// Set what is done for the confirmed orders of an organisation, and how to find out what became of it
     Set(Set),
+    /// List the steps of an organisation's orders, without their secrets
+    List(List),
 }
 
 /// Arguments of `step set`.
@@ -54,16 +56,34 @@ pub struct Set {
     output: Output,
 }
 
+/// Arguments of `step list`.
+#[derive(Debug, clap::Args)]
+pub struct List {
+    /// The organisation
+    #[arg(long)]
+    org: i64,
+    #[command(flatten)]
+    output: Output,
+}
+
 impl Command {
     pub(super) fn json(&self) -> bool {
-        let Self::Set(args) = self;
-        args.output.json
+        match self {
+            Self::Set(args) => args.output.json,
+            Self::List(args) => args.output.json,
+        }
     }
 }
 
 /// Runs a subcommand.
 pub async fn run(command: Command) -> Result<(), CliError> {
-    let Command::Set(args) = command;
+    match command {
+        Command::Set(args) => set(args).await,
+        Command::List(args) => list(&args).await,
+    }
+}
+
+async fn set(args: Set) -> Result<(), CliError> {
     let app = admin_app().await?;
     let secret = args.secret_env.as_deref().map(secret_in).transpose()?;
     let policy = StepPolicy {
@@ -82,6 +102,39 @@ pub async fn run(command: Command) -> Result<(), CliError> {
     let (org_id, kind) = (args.org, args.kind);
     args.output.print(&json!({ "org_id": org_id, "kind": kind }), || {
         format!("orders of organisation {org_id} that are confirmed from now on get the step {kind}")
+    });
+    Ok(())
+}
+
+async fn list(args: &List) -> Result<(), CliError> {
+    let app = admin_app().await?;
+    must_exist(&app, OrgId(args.org)).await?;
+    let mut policies = app.db.step_policies_of(OrgId(args.org), Deadline::of_request()).await?;
+    policies.sort_by_key(|(policy, _)| StepKind::ALL.iter().position(|kind| *kind == policy.kind.as_str()));
+    let objects: Vec<_> = policies
+        .iter()
+        .map(|(policy, _)| {
+            json!({
+                "kind": policy.kind.as_str(),
+                "url": policy.url,
+                "honours_keys": policy.honours_keys,
+                "status_url": policy.status_url,
+                "signed": policy.secret_sealed.is_some(),
+                "owner": policy.owner,
+                "corrector": policy.corrector,
+                "max_attempts": policy.max_attempts,
+                "deadline_seconds": policy.time.as_secs(),
+            })
+        })
+        .collect();
+    args.output.print(&json!({ "data": objects }), || {
+        let line = |(policy, _): &(StepPolicy, _)| {
+            let keys = if policy.honours_keys { "honours keys" } else { "does not honour keys" };
+            let asked =
+                policy.status_url.as_ref().map_or("cannot be asked".to_owned(), |url| format!("asked at {url}"));
+            format!("{:<17}  {}, {keys}, {asked}; owner {}", policy.kind.as_str(), policy.url, policy.owner)
+        };
+        policies.iter().map(line).collect::<Vec<_>>().join("\n")
     });
     Ok(())
 }

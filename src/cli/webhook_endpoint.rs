@@ -2,8 +2,9 @@
 
 use crate::app::inbox::endpoints::{NewSecret, add_secret, create_endpoint, retire_secret};
 use crate::cli::output::Output;
-use crate::cli::{CliError, admin_app, secret_in};
+use crate::cli::{CliError, admin_app, must_exist, secret_in};
 use crate::db::deadline::Deadline;
+use crate::db::inbox::endpoints::{ListedEndpoint, ListedSecret};
 use crate::domain::ids::OrgId;
 use crate::domain::reply::timestamp;
 use clap::builder::PossibleValuesParser;
@@ -15,6 +16,8 @@ use uuid::Uuid;
 pub enum Command {
     /// Make an address that a provider's notifications come to, with the secret that they are signed with
     Create(Create),
+    /// List an organisation's endpoints and what their secrets are called
+    List(List),
     /// Add and retire the secrets of an endpoint
     #[command(subcommand)]
     Secret(Secret),
@@ -42,6 +45,16 @@ pub struct Create {
     /// variable's name
     #[arg(long, value_name = "VAR")]
     secret_env: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Arguments of `webhook-endpoint list`.
+#[derive(Debug, clap::Args)]
+pub struct List {
+    /// The organisation
+    #[arg(long)]
+    org: i64,
     #[command(flatten)]
     output: Output,
 }
@@ -85,6 +98,7 @@ impl Command {
     pub(super) fn json(&self) -> bool {
         match self {
             Self::Create(args) => args.output.json,
+            Self::List(args) => args.output.json,
             Self::Secret(Secret::Add(args)) => args.output.json,
             Self::Secret(Secret::Retire(args)) => args.output.json,
         }
@@ -95,6 +109,7 @@ impl Command {
 pub async fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::Create(args) => create(&args).await,
+        Command::List(args) => list(&args).await,
         Command::Secret(Secret::Add(args)) => add(&args).await,
         Command::Secret(Secret::Retire(args)) => retire(&args).await,
     }
@@ -104,11 +119,50 @@ async fn create(args: &Create) -> Result<(), CliError> {
     let app = admin_app().await?;
     let new = NewSecret { name: args.secret_env.clone(), secret: secret_in(&args.secret_env)? };
     let endpoint_id = create_endpoint(&app, OrgId(args.org), &new, Deadline::of_request()).await?;
-    let path = format!("/v1/webhooks/{endpoint_id}");
+    let path = path_of(endpoint_id);
     args.output.print(&json!({ "endpoint_id": endpoint_id, "path": path }), || {
         format!("{} notifications of organisation {} come to {path}", args.provider, args.org)
     });
     Ok(())
+}
+
+async fn list(args: &List) -> Result<(), CliError> {
+    let app = admin_app().await?;
+    must_exist(&app, OrgId(args.org)).await?;
+    let endpoints = app.db.list_endpoints(OrgId(args.org), Deadline::of_request()).await?;
+    let secret = |secret: &ListedSecret| {
+        let retires_at = secret.retires_at.map(timestamp);
+        json!({ "label": secret.label, "state": secret.state, "retires_at": retires_at })
+    };
+    let objects: Vec<_> = endpoints
+        .iter()
+        .map(|endpoint| {
+            json!({
+                "endpoint_id": endpoint.endpoint_id,
+                "path": path_of(endpoint.endpoint_id),
+                "provider": endpoint.provider,
+                "created_at": timestamp(endpoint.created_at),
+                "secrets": endpoint.secrets.iter().map(secret).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    args.output.print(&json!({ "data": objects }), || {
+        let secret = |secret: &ListedSecret| match secret.retires_at {
+            Some(until) => format!("{} ({} at {})", secret.label, secret.state, timestamp(until)),
+            None => secret.label.clone(),
+        };
+        let line = |endpoint: &ListedEndpoint| {
+            let secrets: Vec<_> = endpoint.secrets.iter().map(secret).collect();
+            let secrets = if secrets.is_empty() { "no secret".to_owned() } else { secrets.join(", ") };
+            format!("{}  {}  {secrets}", path_of(endpoint.endpoint_id), endpoint.provider)
+        };
+        endpoints.iter().map(line).collect::<Vec<_>>().join("\n")
+    });
+    Ok(())
+}
+
+fn path_of(endpoint_id: Uuid) -> String {
+    format!("/v1/webhooks/{endpoint_id}")
 }
 
 async fn add(args: &Add) -> Result<(), CliError> {
@@ -126,7 +180,15 @@ async fn retire(args: &Retire) -> Result<(), CliError> {
     let (label, until) =
         retire_secret(&app, OrgId(args.org), args.endpoint, &secret, grace, Deadline::of_request()).await?;
     let until = timestamp(until);
-    let told = json!({ "endpoint_id": args.endpoint, "label": label, "state": "retiring", "retires_at": until });
-    args.output.print(&told, || format!("endpoint {} accepts the secret {label} until {until}", args.endpoint));
+    let others = app.db.list_endpoints(OrgId(args.org), Deadline::of_request()).await?;
+    let others = others.iter().filter(|other| other.endpoint_id == args.endpoint).flat_map(|other| &other.secrets);
+    let active = others.filter(|secret| secret.retires_at.is_none()).count();
+    let told = json!({
+        "endpoint_id": args.endpoint, "label": label, "state": "retiring", "retires_at": until, "active_secrets": active,
+    });
+    args.output.print(&told, || {
+        let warning = if active == 0 { "; no other secret counts after that, so nothing will be accepted" } else { "" };
+        format!("endpoint {} accepts the secret {label} until {until}{warning}", args.endpoint)
+    });
     Ok(())
 }

@@ -148,6 +148,7 @@ statements! {
     SERVER_SETTINGS = "server/settings",
     WEBHOOK_ENDPOINT_CREATE = "webhook_endpoints/create",
     WEBHOOK_ENDPOINT_FIND = "webhook_endpoints/find",
+    WEBHOOK_ENDPOINT_LIST = "webhook_endpoints/list",
     WEBHOOK_SECRET_LIST = "webhook_secrets/list",
     WEBHOOK_SECRET_LIST_ALL = "webhook_secrets/list_all",
     WEBHOOK_SECRET_RETIRE = "webhook_secrets/retire",

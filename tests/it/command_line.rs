@@ -2,6 +2,7 @@
 
 mod gateways;
 mod help;
+mod lists;
 mod orgs_and_keys;
 mod settings;
 

@@ -31,6 +31,28 @@ pub struct Endpoint {
     pub secrets: Vec<SealedSecret>,
 }
 
+/// An endpoint as it is listed.
+pub struct ListedEndpoint {
+    /// The endpoint.
+    pub endpoint_id: Uuid,
+    /// Whose notifications come to it.
+    pub provider: String,
+    /// When it was made.
+    pub created_at: OffsetDateTime,
+    /// Its secrets, oldest first.
+    pub secrets: Vec<ListedSecret>,
+}
+
+/// A secret as it is listed.
+pub struct ListedSecret {
+    /// Its name.
+    pub label: String,
+    /// `active`, `retiring` or `retired`.
+    pub state: String,
+    /// When it stops counting, or did.
+    pub retires_at: Option<OffsetDateTime>,
+}
+
 /// A secret of any endpoint.
 pub struct StoredSecret {
     /// The tenant.
@@ -74,6 +96,27 @@ impl Db {
             mode: spelled(first, "mode", Mode::parse)?,
             secrets: secrets(&rows)?,
         }))
+    }
+
+    /// An organisation's endpoints, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError`].
+    pub async fn list_endpoints(&self, org: OrgId, deadline: Deadline) -> Result<Vec<ListedEndpoint>, DbError> {
+        let mut endpoints: Vec<ListedEndpoint> = Vec::new();
+        for row in self.rows(&sql::WEBHOOK_ENDPOINT_LIST, &[&org.0], deadline).await? {
+            let endpoint_id = column(&row, "endpoint_id")?;
+            if endpoints.last().is_none_or(|last| last.endpoint_id != endpoint_id) {
+                let (provider, created_at) = (column(&row, "provider")?, column(&row, "created_at")?);
+                endpoints.push(ListedEndpoint { endpoint_id, provider, created_at, secrets: Vec::new() });
+            }
+            if let (Some(label), Some(endpoint)) = (column(&row, "label")?, endpoints.last_mut()) {
+                let (state, retires_at) = (column(&row, "state")?, column(&row, "retires_at")?);
+                endpoint.secrets.push(ListedSecret { label, state, retires_at });
+            }
+        }
+        Ok(endpoints)
     }
 
     /// All secrets of one endpoint; `None` when there is no such endpoint.
