@@ -43,9 +43,13 @@ lint-openapi: ## redocly and spectral on openapi.yaml (needs npm)
 	cd tools/openapi && npm ci --no-audit --no-fund --silent && npm run --silent lint
 
 .PHONY: verify
-verify: build ## every proof in turn and one table, 40 minutes (PROFILE=full: many hours; SEED=N, ONLY=kills,lines)
+verify: build ## the proofs in turn and one table, 40 minutes (PROFILE=full: many hours; SEED=N, ONLY=kills,lines)
 	@python3 tools/verify/verify.py $(if $(PROFILE),--profile $(PROFILE)) $(if $(SEED),--seed $(SEED)) \
 	  $(if $(ONLY),--only '$(ONLY)')
+
+.PHONY: verify-mutants
+verify-mutants: ## change src/domain in every place, one at a time; its tests have to notice (PART=0/20 for one in 20)
+	@python3 tools/verify/mutants.py $(if $(PART),--part $(PART))
 
 .PHONY: verify-contract
 verify-contract: build ## hold the running program to openapi.yaml as four callers (needs Python 3.11; EXAMPLES=N, SEED=N)

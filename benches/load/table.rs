@@ -11,6 +11,9 @@ use crate::work::{Memory, PACE, PACED_CONNECTIONS, Sample, Work};
 /// Errors that are described.
 pub const NOTES: usize = 5;
 
+/// More of the machine than that, in the middle of the runs, and the figures are of something else.
+const DISTURBED: f64 = 0.1;
+
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.environment.line())?;
@@ -93,8 +96,12 @@ impl Report {
             )?;
         }
         if let Some((median, most)) = self.others() {
+            let verdict = if median > DISTURBED { ": DISTURBED, so repeat it on a quiet machine" } else { "" };
             let (median, most) = (median * 100.0, most * 100.0);
-            writeln!(f, "CPU that other programs took meanwhile: {median:.0} % (median), {most:.0} % (most in a run)")?;
+            writeln!(
+                f,
+                "CPU that other programs took meanwhile: {median:.0} % (median), {most:.0} % (most in a run){verdict}"
+            )?;
         }
         if let Some((keys, orders)) = self.rows {
             writeln!(f, "in the database at the end: {keys} keys, {orders} orders")?;

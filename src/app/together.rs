@@ -175,6 +175,7 @@ mod tests {
         assert_eq!(together.ask(&TaskTracker::new(), 1, |_| async { Vec::new() }).await, None);
         assert_eq!(together.ask(&TaskTracker::new(), 1, |all| async move { all }).await, Some(1));
     }
+
     #[tokio::test]
     async fn whoever_leaves_takes_nobodys_answer_along() {
         let (together, go) = (Arc::new(Together::default()), Arc::new(Semaphore::new(0)));

@@ -23,7 +23,7 @@ use crate::{startup, telemetry};
 use secrecy::SecretString;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -53,6 +53,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     if args.exit_with_parent {
         run::end_with_parent()?;
     }
+    // Before anything is made that somebody would have to remove.
+    run::settled(args.listen)?;
     let data = args.data.clone();
     let start = tokio::task::spawn_blocking(move || start_postgres(&data));
     let mut postgres = tokio::select! {
@@ -67,6 +69,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let app = startup::app(&url, DEFAULT_POOL, Clock::System, world::settings(&args.payments, &args.data)?)?;
     startup::verify(&app, false).await?;
     let (org_id, token) = org_and_token(&app, &args.data.join("test-key")).await?;
+    // Not earlier: a port that is free would be somebody else's by now.
     let listen = run::settled(args.listen)?;
     let (world, world_address) = world::start(&app, org_id, &args.data, listen).await?;
     let dev = Dev { org_id, token, database_url, world_address, data: args.data.clone() };
@@ -143,7 +146,7 @@ fn announce(address: SocketAddr, dev: &Dev) {
     say("its notifications come back to this service: GET /v1/receipts lists them");
     say(&format!(
         "admin commands elsewhere: export DATABASE_URL='{database_url}' ICHIDO_SECRET_KEY_FILE='{}'",
-        secret_key.display()
+        path::absolute(&secret_key).unwrap_or(secret_key).display()
     ));
     say(&format!("for the walk-through of the README: export URL=http://{address} TOKEN={token}"));
     say("Send this twice: 201 makes the order, 200 gives the same answer again.\n");

@@ -201,16 +201,16 @@ fn secret_in(variable: &str) -> Result<SecretString, CliError> {
 }
 
 /// The use cases over `DATABASE_URL`, for a command that needs few connections, once the schema is known to fit.
-/// A mistyped organisation is not one that has nothing.
-async fn must_exist(app: &App, org_id: OrgId) -> Result<(), CliError> {
-    let orgs = app.db.list_orgs(Deadline::of_request()).await?;
-    let exists = orgs.iter().any(|listed| listed.org.org_id == org_id);
-    if exists { Ok(()) } else { Err(CliError::NoSuch(format!("organisation {}", org_id.0))) }
-}
-
 async fn admin_app() -> Result<App, CliError> {
     let app =
         startup::app(&config::database_url()?, 2, Clock::System, config::payments(&config::PaymentTimes::default())?)?;
     startup::verify(&app, config::allow_unsafe_durability()?).await?;
     Ok(app)
+}
+
+/// A mistyped organisation is not one that has nothing.
+async fn must_exist(app: &App, org_id: OrgId) -> Result<(), CliError> {
+    let orgs = app.db.list_orgs(Deadline::of_request()).await?;
+    let exists = orgs.iter().any(|listed| listed.org.org_id == org_id);
+    if exists { Ok(()) } else { Err(CliError::NoSuch(format!("organisation {}", org_id.0))) }
 }

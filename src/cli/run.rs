@@ -46,14 +46,15 @@ impl Stop {
     }
 }
 
-/// The address with a free port where it leaves that open, for those who have to know it before the server listens.
+/// The address, which can be listened on at this moment, with a free port where it leaves that open: for those who have to know it
+/// before the server listens.
 ///
 /// # Errors
 ///
-/// When there is none.
+/// When it cannot be listened on.
 pub fn settled(listen: SocketAddr) -> Result<SocketAddr, CliError> {
-    let free = || TcpListener::bind(listen).and_then(|listener| listener.local_addr());
-    if listen.port() == 0 { free().map_err(|error| CliError::Listen(listen, error)) } else { Ok(listen) }
+    let free = TcpListener::bind(listen).and_then(|listener| listener.local_addr());
+    free.map_err(|error| CliError::Listen(listen, error))
 }
 
 /// How to serve.

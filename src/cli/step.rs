@@ -116,9 +116,9 @@ async fn list(args: &List) -> Result<(), CliError> {
         .map(|(policy, _)| {
             json!({
                 "kind": policy.kind.as_str(),
-                "url": policy.url,
+                "url": shown(&policy.url),
                 "honours_keys": policy.honours_keys,
-                "status_url": policy.status_url,
+                "status_url": policy.status_url.as_deref().map(shown),
                 "signed": policy.secret_sealed.is_some(),
                 "owner": policy.owner,
                 "corrector": policy.corrector,
@@ -130,13 +130,20 @@ async fn list(args: &List) -> Result<(), CliError> {
     args.output.print(&json!({ "data": objects }), || {
         let line = |(policy, _): &(StepPolicy, _)| {
             let keys = if policy.honours_keys { "honours keys" } else { "does not honour keys" };
-            let asked =
-                policy.status_url.as_ref().map_or("cannot be asked".to_owned(), |url| format!("asked at {url}"));
-            format!("{:<17}  {}, {keys}, {asked}; owner {}", policy.kind.as_str(), policy.url, policy.owner)
+            let asked = policy
+                .status_url
+                .as_ref()
+                .map_or("cannot be asked".to_owned(), |url| format!("asked at {}", shown(url)));
+            format!("{:<17}  {}, {keys}, {asked}; owner {}", policy.kind.as_str(), shown(&policy.url), policy.owner)
         };
         policies.iter().map(line).collect::<Vec<_>>().join("\n")
     });
     Ok(())
+}
+
+/// An address without what a partner may have put into its query to know the caller by.
+fn shown(url: &str) -> String {
+    url.split_once('?').map_or_else(|| url.to_owned(), |(address, _)| format!("{address}?…"))
 }
 
 fn team(text: &str) -> Result<String, String> {

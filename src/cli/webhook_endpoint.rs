@@ -177,17 +177,19 @@ async fn add(args: &Add) -> Result<(), CliError> {
 async fn retire(args: &Retire) -> Result<(), CliError> {
     let app = admin_app().await?;
     let (secret, grace) = (secret_in(&args.secret_env)?, args.grace.into());
+    // Before, so that nothing has happened when this fails.
+    let endpoints = app.db.list_endpoints(OrgId(args.org), Deadline::of_request()).await?;
     let (label, until) =
         retire_secret(&app, OrgId(args.org), args.endpoint, &secret, grace, Deadline::of_request()).await?;
+    let of_endpoint = endpoints.iter().filter(|listed| listed.endpoint_id == args.endpoint);
+    let others = of_endpoint.flat_map(|listed| &listed.secrets).filter(|other| other.label != label);
+    let left = others.filter(|other| other.retires_at.is_none_or(|end| end > until)).count();
     let until = timestamp(until);
-    let others = app.db.list_endpoints(OrgId(args.org), Deadline::of_request()).await?;
-    let others = others.iter().filter(|other| other.endpoint_id == args.endpoint).flat_map(|other| &other.secrets);
-    let active = others.filter(|secret| secret.retires_at.is_none()).count();
     let told = json!({
-        "endpoint_id": args.endpoint, "label": label, "state": "retiring", "retires_at": until, "active_secrets": active,
+        "endpoint_id": args.endpoint, "label": label, "state": "retiring", "retires_at": until, "secrets_left": left,
     });
     args.output.print(&told, || {
-        let warning = if active == 0 { "; no other secret counts after that, so nothing will be accepted" } else { "" };
+        let warning = if left == 0 { "; no other secret counts after that, so nothing will be accepted" } else { "" };
         format!("endpoint {} accepts the secret {label} until {until}{warning}", args.endpoint)
     });
     Ok(())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every proof of Ichido under faults, one after the other, and prints one table of what came of them.
+"""Runs the proofs of Ichido under faults, one after the other, and prints one table of what came of them.
 
 Each run is a program of its own that can be run alone (`make help`). It writes its figures as JSON, those of its parts one
 after the other, which are added up here. What a run prints is in target/verify/NAME.log. Everything stays on this machine, and every run has a limit.
@@ -43,6 +43,8 @@ class Size:
     rolling: int
     tenants: int
     fuzz_seconds: int
+    # One in so many changes of the decisions.
+    mutants: int
     # Each failpoint in every way, and with how many seeds.
     every_way: bool
     sweeps: int
@@ -51,8 +53,8 @@ class Size:
 
 
 PROFILES = {
-    "default": Size(30, 256, 40, 60, 120, 200, 1, 3, 500, 20, False, 1, 1),
-    "full": Size(1000, 5000, 60, 2000, 6000, 10_000, 200, 50, 10_000, 900, True, 5, 60),
+    "default": Size(30, 256, 40, 60, 120, 200, 1, 3, 500, 20, 40, False, 1, 1),
+    "full": Size(1000, 5000, 60, 2000, 6000, 10_000, 200, 50, 10_000, 900, 1, True, 5, 60),
 }
 
 
@@ -72,6 +74,8 @@ class Run:
     # What it may take by default, in minutes, with what it has to compile first.
     minutes: int
     calls: Callable[[Size, int, Path], list[Call]]
+    # Whether it belongs to the full profile alone, unless it is named.
+    only_full: bool = False
 
 
 def target(test: str, *arguments: object, features: str = "", **environment: object) -> Call:
@@ -140,6 +144,12 @@ def teeth(_size: Size, _seed: int, json_file: Path) -> list[Call]:
     return [target("teeth", "--json", json_file, features="planted,failpoints")]
 
 
+def mutants(size: Size, seed: int, json_file: Path) -> list[Call]:
+    part = f"{seed % size.mutants}/{size.mutants}"
+    seconds = 360 * size.patience
+    return [Call([sys.executable, HERE / "mutants.py", "--part", part, "--seconds", seconds, "--json", json_file], {})]
+
+
 RUNS = [
     Run("contract", 6, contract),
     Run("design model", 10, model),
@@ -153,6 +163,7 @@ RUNS = [
     Run("fuzz", 10, fuzz),
     Run("failpoints", 10, sweep),
     Run("teeth", 12, teeth),
+    Run("mutants", 8, mutants, only_full=True),
 ]
 
 
@@ -166,7 +177,8 @@ def parsed() -> argparse.Namespace:
     wanted = [name.strip() for name in options.only.split(",") if name.strip()]
     if unknown := sorted(set(wanted) - set(names)):
         parser.error(f"there is no run {', '.join(unknown)}; there are {', '.join(names)}")
-    options.runs = [run for run in RUNS if not wanted or run.name in wanted]
+    full = options.profile == "full"
+    options.runs = [run for run in RUNS if (run.name in wanted if wanted else full or not run.only_full)]
     return options
 
 
@@ -273,7 +285,7 @@ def main() -> int:
 
 def bound(rows: list[dict]) -> str:
     """What the faults that clients and judges lived through prove, and what they do not."""
-    struck = sum(row["faults"] for row in rows if row["run"] != "teeth")
+    struck = sum(row["faults"] for row in rows if row["run"] not in ("teeth", "mutants"))
     if any(row["violations"] or row["failure"] for row in rows):
         return "NOT PASSED"
     if not struck:

@@ -25,7 +25,7 @@ const CHUNK: u64 = 250_000;
 const OVERHEAD_BYTES: u64 = 600;
 
 /// Room for the write-ahead log, for what the runs add, and for sorting.
-const SPARE_BYTES: u64 = 12 << 30;
+const SPARE_BYTES: u64 = 17 << 30;
 
 /// An index that is full to this part, as one is that grew by keys in no order.
 const RANDOM_FILL_PERCENT: u32 = 70;

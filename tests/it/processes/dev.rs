@@ -4,6 +4,7 @@ use crate::support::process::{Program, Running};
 use crate::support::wait::{runs, until};
 use rustix::process::Signal;
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -42,6 +43,16 @@ fn token(line: &str) -> &str {
 
 async fn postgres_ends(pid: &str) {
     until("PostgreSQL has ended", Duration::from_secs(10), || async { !runs(pid) }).await;
+}
+
+#[tokio::test]
+async fn an_address_that_is_taken_is_said_before_anything_is_made() {
+    let (root, taken) = (tempfile::tempdir().unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let (data, address) = (root.path().join("data"), taken.local_addr().unwrap().to_string());
+    let ended = Program::new(&["dev", "--listen", &address, "--data", data.to_str().unwrap()]).run().await;
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(ended.err.contains(&format!("cannot listen on {address}")), "{}", ended.err);
+    assert!(!data.exists());
 }
 
 #[tokio::test]
