@@ -1,25 +1,24 @@
 #!/usr/bin/env python3
 """Changes the pure decisions in src/domain, one place at a time, and looks whether their unit tests notice.
 
-cargo-mutants makes the changes, in a small crate of its own under target/mutants: src/domain needs no other part of the
-program, so a change is built in seconds. At least 85 % have to be noticed.
+cargo-mutants makes the changes, in a copy of the small crate that is fuzzed: src/domain needs no other part of the program, so a
+change is built in seconds. At least 85 % have to be noticed.
 Exit 0 enough are, 1 too few or not finished in time.
 """
 
 import argparse
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "target" / "mutants"
 CRATE = OUT / "crate"
+FUZZED = ROOT / "fuzz" / "domain"
 TOOL, VERSION = "cargo-mutants", "27.1.0"
 ASKED = 0.85
 # A test that hangs has noticed. The tests take a few seconds.
@@ -27,7 +26,6 @@ TEST_SECONDS = 60
 END_SECONDS = 30
 # The tool's exit status when it has tried all: all were noticed, some were not, some test hung.
 ENDED = (0, 2, 3)
-LIBRARY = "//! The pure decisions.\n\n#[macro_use]\nmod planted;\n\npub mod domain;\n"
 
 
 def install() -> None:
@@ -40,31 +38,16 @@ def install() -> None:
 
 
 def make_crate() -> None:
-    """src/domain, with what it uses of the program's dependencies."""
+    """A copy of the crate that the fuzz targets use, with the sources below it, where the tool looks for them."""
     shutil.rmtree(CRATE, ignore_errors=True)
     shutil.copytree(ROOT / "src" / "domain", CRATE / "src" / "domain")
     shutil.copy(ROOT / "src" / "planted.rs", CRATE / "src")
-    shutil.copy(ROOT / "Cargo.lock", CRATE)
-    (CRATE / "src" / "lib.rs").write_text(LIBRARY, encoding="utf-8")
-    code = "".join(file.read_text("utf-8") for file in (CRATE / "src").rglob("*.rs"))
-    program = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))
-
-    def used(table: str) -> list[str]:
-        names = [name for name in program[table] if re.search(rf"\b{name.replace('-', '_')}(::|!|;)", code)]
-        return [f"{name} = {inline(program[table][name])}" for name in names]
-
-    package = ["[package]", 'name = "domain"', 'version = "0.0.0"', f'edition = "{program["package"]["edition"]}"']
-    parts = [*package, "[features]", "planted = []", "[dependencies]", *used("dependencies"), "[dev-dependencies]"]
-    # It belongs to no workspace.
-    parts += [*used("dev-dependencies"), "[workspace]"]
-    (CRATE / "Cargo.toml").write_text("\n".join(parts) + "\n", encoding="utf-8")
-
-
-def inline(value: object) -> str:
-    """A value as TOML on one line."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {inline(each)}" for name, each in value.items()) + " }"
-    return json.dumps(value)
+    shutil.copy(ROOT / "fuzz" / "Cargo.lock", CRATE)
+    library = (FUZZED / "lib.rs").read_text("utf-8").replace("../../src/", "src/")
+    (CRATE / "lib.rs").write_text(library, encoding="utf-8")
+    # It is tested here, and belongs to no workspace.
+    manifest = (FUZZED / "Cargo.toml").read_text("utf-8").replace("test = false\n", "", 1) + "\n[workspace]\n"
+    (CRATE / "Cargo.toml").write_text(manifest, encoding="utf-8")
 
 
 def tried(options: argparse.Namespace) -> tuple[list[str], bool]:
