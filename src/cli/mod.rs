@@ -9,6 +9,7 @@ mod migrate;
 mod order;
 mod org;
 mod output;
+mod partners;
 mod payments;
 mod reconcile;
 mod rehearse;

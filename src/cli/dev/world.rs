@@ -6,10 +6,10 @@ use crate::app::inbox::endpoints::{NewSecret, add_secret, create_endpoint};
 use crate::app::set_gateway::set_gateway;
 use crate::app::steps::set_policy::set_step_policy;
 use crate::cli::CliError;
+use crate::cli::partners::simulated;
 use crate::cli::payments::PaymentArgs;
 use crate::config::ConfigError;
 use crate::db::deadline::Deadline;
-use crate::db::step_policies::StepPolicy;
 use crate::domain::ids::OrgId;
 use crate::domain::sealed::SealingKey;
 use crate::domain::step::StepKind;
@@ -90,7 +90,7 @@ pub(super) async fn start(
     let deadline = Deadline::after(Duration::from_secs(10));
     set_gateway(app, org_id, &base, &secret, deadline).await?;
     for kind in StepKind::ALL.iter().filter_map(|kind| StepKind::parse(kind)) {
-        set_step_policy(app, org_id, policy(kind, address), None, deadline).await?;
+        set_step_policy(app, org_id, simulated(kind, address), None, deadline).await?;
     }
     Ok((handle, address))
 }
@@ -123,19 +123,4 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
         ip => ip,
     };
     SocketAddr::new(ip, listen.port())
-}
-
-fn policy(kind: StepKind, world: SocketAddr) -> StepPolicy {
-    let url = format!("http://{world}/partners/{}", kind.as_str());
-    StepPolicy {
-        kind,
-        url: url.clone(),
-        honours_keys: true,
-        status_url: Some(url),
-        secret_sealed: None,
-        owner: "operations".to_owned(),
-        corrector: "operations".to_owned(),
-        max_attempts: 20,
-        time: Duration::from_hours(2),
-    }
 }

@@ -6,6 +6,7 @@ use crate::app::gateways::PaymentSettings;
 use crate::app::inbox::endpoints::{NewSecret, create_endpoint};
 use crate::app::set_gateway::set_gateway;
 use crate::app::steps::set_policy::set_step_policy;
+use crate::cli::partners::simulated;
 use crate::cli::{CliError, run};
 use crate::clock::Clock;
 use crate::config::{self, PaymentTimes};
@@ -249,20 +250,11 @@ async fn furnish(app: &App, org_id: OrgId, world: SocketAddr, deadline: Deadline
     let secret = SecretString::from("sk_test_simulated");
     set_gateway(app, org_id, &format!("http://{world}/stripe"), &secret, deadline).await?;
     for kind in StepKind::ALL.iter().filter_map(|kind| StepKind::parse(kind)) {
-        let url = format!("http://{world}/partners/{}", kind.as_str());
+        let partner = simulated(kind, world);
         // One of them would do the work again for the same key, and has to be asked.
         let honours_keys = kind != StepKind::AccountingEntry;
-        let policy = StepPolicy {
-            kind,
-            url: format!("{url}?honours_keys={honours_keys}"),
-            honours_keys,
-            status_url: Some(url),
-            secret_sealed: None,
-            owner: "operations".to_owned(),
-            corrector: "operations".to_owned(),
-            max_attempts: 20,
-            time: Duration::from_hours(2),
-        };
+        let url = format!("{}?honours_keys={honours_keys}", partner.url);
+        let policy = StepPolicy { url, honours_keys, ..partner };
         set_step_policy(app, org_id, policy, None, deadline).await?;
     }
     Ok(())

@@ -114,13 +114,13 @@ async fn endpoints_are_listed_with_what_their_secrets_are_called() {
     let lines = text(&program, "webhook-endpoint list --org 1").await;
     assert!(lines.starts_with(&format!("/v1/webhooks/{endpoint}  stripe  HOOK (retired at ")), "{lines}");
     // The last one of an endpoint can be retired, and whoever does it is told what that means.
-    let last = format!("webhook-endpoint secret retire {of_endpoint} HOOK_NEW");
-    assert!(text(&program, &last).await.contains("no other secret counts after that"));
-    assert_eq!(program.json(&last, 0).await["secrets_left"], 0);
+    let retire_new = format!("webhook-endpoint secret retire {of_endpoint} HOOK_NEW");
+    assert!(text(&program, &retire_new).await.contains("no other secret counts after that"));
+    assert_eq!(program.json(&retire_new, 0).await["secrets_left"], 0);
     // One that counts for longer is one that counts.
     program.json(&format!("webhook-endpoint secret add {of_endpoint} HOOK"), 0).await;
     program.json(&format!("webhook-endpoint secret add {of_endpoint} HOOK_NEW"), 0).await;
     let longer = program.json(&format!("webhook-endpoint secret retire {of_endpoint} HOOK --grace 72h"), 0).await;
     assert_eq!(longer["secrets_left"], 1);
-    assert_eq!(program.json(&last, 0).await["secrets_left"], 1);
+    assert_eq!(program.json(&retire_new, 0).await["secrets_left"], 1);
 }
