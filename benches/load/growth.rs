@@ -68,7 +68,7 @@ pub async fn measure(options: &Options, directory: &Path) -> Result<GrowthReport
     let stand = Stand::start(directory, WAL).await?;
     let mut report = GrowthReport::new(stand.environment.clone(), options, rows);
     eprintln!("{}", stand.environment.line());
-    for order in [KeyOrder::Random, KeyOrder::TimeOrdered] {
+    for &order in &options.keys {
         // What one variant has found is told whatever becomes of the other.
         if let Err(failure) = variant(&stand, order, rows, options, &mut report).await {
             report.fail(order, &failure);

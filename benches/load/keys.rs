@@ -16,6 +16,19 @@ pub enum KeyOrder {
     TimeOrdered,
 }
 
+impl KeyOrder {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Random, Self::TimeOrdered];
+
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::TimeOrdered => "time-ordered",
+        }
+    }
+}
+
 /// The keys of a load, and the orders that it may ask for.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys {

@@ -3,17 +3,20 @@
 use std::env;
 use std::time::Duration;
 
+use crate::keys::KeyOrder;
 use crate::work::{PAID_WORKS, WORKS, Work};
 
 /// How to call it.
 pub const USAGE: &str = "\
 cargo bench --bench load -- [growth] [--only WORD,…] [--connections N,…] [--rounds N] [--seconds N]
+    [--keys random|time-ordered]
 
   --only         new, single, classic, replay, read, half, storm, paced, paid, pgbench-paid, peers, crowd, worker;
                  of growth: new, replay, lists, sustained
   --connections  instead of those that each work has by itself; 1 to 600
   --rounds       how often each run is repeated; 1 to 100
   --seconds      of each run; 1 to 600
+  --keys         of growth: only these, instead of both in turn
 
 QUICK=1 runs one short round without other services. PEERS=1 installs the other services of benches/peers first.
 growth loads ROWS (20,000,000) rows and compares with an empty database.";
@@ -43,6 +46,8 @@ pub struct Options {
     pub duration: Duration,
     /// Whether the other services are installed if they are not.
     pub install_peers: bool,
+    /// With which keys growth is measured, one after the other.
+    pub keys: Vec<KeyOrder>,
     only: Vec<String>,
     connections: Vec<usize>,
 }
@@ -58,6 +63,7 @@ impl Options {
             rounds,
             duration: Duration::from_secs(seconds),
             install_peers: is_set("PEERS"),
+            keys: KeyOrder::ALL.to_vec(),
             only: Vec::new(),
             connections: Vec::new(),
         };
@@ -74,6 +80,7 @@ impl Options {
                 "growth" => options.mode = Mode::Growth,
                 "--only" => options.only = list(&value()?, known_word)?,
                 "--connections" => options.connections = list(&value()?, |text| number(text, MOST_CONNECTIONS))?,
+                "--keys" => options.keys = list(&value()?, key_order)?,
                 "--rounds" => options.rounds = number(&value()?, 100)?,
                 "--seconds" => options.duration = Duration::from_secs(number(&value()?, 600)? as u64),
                 _ => return Err(format!("unknown argument `{name}`")),
@@ -107,6 +114,11 @@ fn is_set(name: &str) -> bool {
 
 fn list<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
     text.split(',').map(|part| read(part.trim())).collect()
+}
+
+fn key_order(text: &str) -> Result<KeyOrder, String> {
+    let order = KeyOrder::ALL.into_iter().find(|order| order.name() == text);
+    order.ok_or_else(|| format!("`{text}` is neither random nor time-ordered"))
 }
 
 fn number(text: &str, most: usize) -> Result<usize, String> {

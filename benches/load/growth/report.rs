@@ -52,7 +52,7 @@ impl GrowthReport {
 
     /// Notes that the runs with these keys did not come to their end.
     pub fn fail(&mut self, order: KeyOrder, failure: &Failure) {
-        self.failures.push(format!("{} keys: {failure}", keys_name(order)));
+        self.failures.push(format!("{} keys: {failure}", order.name()));
     }
 
     /// Requests that failed, and variants that did not come to their end.
@@ -90,7 +90,7 @@ impl GrowthReport {
             let median = |figure: fn(&Sample) -> Option<f64>| self.median(cell, figure);
             let (order, work, connections, place) = cell;
             json!({
-                "keys": keys_name(order),
+                "keys": order.name(),
                 "work": work.id(),
                 "connections": connections,
                 "database": place_name(place),
@@ -112,7 +112,7 @@ impl GrowthReport {
             "seconds_per_run": self.seconds,
             "medians": cells.collect::<Vec<_>>(),
             "cleaned_up": self.removed.iter().map(|&(order, removed, left)| {
-                json!({"keys": keys_name(order), "removed": removed, "left": left})
+                json!({"keys": order.name(), "removed": removed, "left": left})
             }).collect::<Vec<_>>(),
             "failures": self.failures,
             "gates": self.gates().iter().map(Gate::json).collect::<Vec<_>>(),
@@ -128,7 +128,7 @@ impl GrowthReport {
         writeln!(
             f,
             "{:<14}{:<28}{:<20}{connections:>6}{:>10}{:>9}{:>9}{:>9}{:>12}{:>14}{:>8}",
-            keys_name(order),
+            order.name(),
             work.name(),
             place_name(place),
             median(|sample| Some(sample.per_second), 0),
@@ -158,20 +158,13 @@ impl Display for GrowthReport {
         self.samples.keys().try_for_each(|&cell| self.line(f, cell))?;
         writeln!(f)?;
         for &(order, removed, left) in &self.removed {
-            writeln!(f, "{}: {removed} expired keys were removed during the runs, {left} were left", keys_name(order))?;
+            writeln!(f, "{}: {removed} expired keys were removed during the runs, {left} were left", order.name())?;
         }
         writeln!(f, "\n{}", gates::head())?;
         self.gates().iter().try_for_each(|gate| writeln!(f, "{}", gate.line().trim_end()))?;
         self.failures.iter().try_for_each(|failure| writeln!(f, "failed: {failure}"))?;
         let notes = self.samples.values().flatten().flat_map(|sample| &sample.notes);
         notes.take(crate::table::NOTES).try_for_each(|note| writeln!(f, "error: {note}"))
-    }
-}
-
-fn keys_name(order: KeyOrder) -> &'static str {
-    match order {
-        KeyOrder::Random => "random",
-        KeyOrder::TimeOrdered => "time-ordered",
     }
 }
 
