@@ -97,6 +97,7 @@ fn what_means_nothing_is_no_fact() {
         ("payment_intent.canceled", json!({ "id": "pi_1:otherwise:1" })),
         ("refund.created", json!({ "id": "re_1", "amount": 1 })),
         ("charge.dispute.created", json!([])),
+        ("charge.updated", json!({ "id": "dp_1", "status": "lost" })),
     ] {
         assert_eq!(told(kind, &object), None, "{kind} {object}");
     }
