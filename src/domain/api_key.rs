@@ -155,4 +155,51 @@ mod tests {
         let shown = format!("{:?}", key());
         assert!(shown.contains("0123456789abcdef") && !shown.contains("aZ9"));
     }
+
+    #[test]
+    fn the_parts_of_a_token_are_told_apart() {
+        for (mode, prefix) in [(Mode::Test, "ich_test_"), (Mode::Live, "ich_live_")] {
+            let key = ApiKey::parse(&ApiKey { mode, ..key() }.token()).unwrap();
+            assert_eq!((key.mode(), key.key_id()), (mode, "0123456789abcdef"));
+            assert!(key.token().starts_with(prefix));
+        }
+    }
+
+    #[test]
+    fn the_checksum_is_over_both_parts_and_never_changes() {
+        // CRC-32 of "0123456789abcdef" and 43 letters, in base 62, computed by another implementation.
+        assert_eq!(key().token(), format!("ich_test_0123456789abcdef_{}47xgar", &"aZ9".repeat(15)[..RANDOM_LENGTH]));
+        assert_eq!(checksum("", ""), "000000");
+    }
+
+    #[test]
+    fn a_token_of_other_lengths_or_letters_cannot_have_been_issued() {
+        let issued = |key_id: &str, random: &str| ApiKey::parse(&ApiKey::assemble(Mode::Live, key_id, random).token());
+        let (key_id, random) = ("k".repeat(KEY_ID_LENGTH), "r".repeat(RANDOM_LENGTH));
+        assert!(issued(&key_id, &random).is_some());
+        for (key_id, random) in [
+            (&key_id[1..], &*random),
+            (&format!("{key_id}k"), &random),
+            (&key_id, &random[1..]),
+            (&key_id, &format!("{random}r")),
+            (&format!("{}-", &key_id[1..]), &random),
+            (&key_id, &format!("{}-", &random[1..])),
+        ] {
+            assert_eq!(issued(key_id, random), None, "{key_id} {random}");
+        }
+        let token = key().token();
+        for other in [token.replace("ich_", "sk_"), token.replace("test", "prod"), token.replace('_', "-")] {
+            assert_eq!(ApiKey::parse(&other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_kept_as_its_hash_and_known_again_by_it() {
+        let mine = key().secret_sha256();
+        assert_eq!(mine.as_bytes(), Sha256::digest(&key().token()["ich_test_0123456789abcdef_".len()..]).as_slice());
+        let stored = SecretHash::from_slice(mine.as_bytes()).unwrap();
+        let other = ApiKey::assemble(Mode::Test, key().key_id(), &"x".repeat(RANDOM_LENGTH)).secret_sha256();
+        assert!(mine.matches(&stored) && !mine.matches(&other) && !mine.matches(&SecretHash::NOBODY));
+        assert!(SecretHash::from_slice(&[0; 31]).is_none() && SecretHash::from_slice(&[0; 33]).is_none());
+    }
 }

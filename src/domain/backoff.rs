@@ -23,4 +23,13 @@ mod tests {
         assert_eq!(seconds, [1, 2, 4, 8, 10, 10, 10]);
         assert_eq!(full_jitter(Duration::seconds(1), Duration::seconds(10), 3, 0.0), Duration::ZERO);
     }
+
+    #[test]
+    fn chance_shortens_a_wait_and_never_makes_it_longer_or_negative() {
+        for (random, seconds) in [(0.25, 1), (0.5, 2), (0.75, 3), (1.0, 4), (7.0, 4), (-1.0, 0)] {
+            let wait = full_jitter(Duration::seconds(1), Duration::seconds(10), 3, random);
+            assert_eq!(wait, Duration::seconds(seconds), "{random}");
+        }
+        assert_eq!(full_jitter(Duration::MAX, Duration::seconds(10), 31, 1.0), Duration::seconds(10));
+    }
 }

@@ -182,4 +182,20 @@ mod tests {
         assert_ne!(canon(r#""\u00e9""#), canon(r#""e\u0301""#));
         assert_ne!(canon(r#"{"a":null}"#), canon("{}"));
     }
+
+    #[test]
+    fn each_letter_that_is_escaped_is_so_by_itself() {
+        for (letter, expected) in [
+            ("\"", r#""\"""#),
+            ("\\", r#""\\""#),
+            ("\u{1f}", r#""\u001f""#),
+            ("\n", r#""\n""#),
+            (" ", r#"" ""#),
+            ("\u{7f}", "\"\u{7f}\""),
+        ] {
+            assert_eq!(canonical(&Json::String(letter.into())), expected, "{letter:?}");
+            let object = Json::Object(vec![(letter.into(), Json::Null)]);
+            assert_eq!(canonical(&object), format!("{{{expected}:null}}"), "{letter:?}");
+        }
+    }
 }

@@ -144,3 +144,76 @@ pub const SECOND_SUCCESS: &str = "second_success";
 const OWNER: &str = "payments";
 /// Hours by which a case should be decided.
 pub const DECIDE_WITHIN_HOURS: i32 = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use OperationState as S;
+
+    fn case(kind: &str, reason: &str) -> Case {
+        Case {
+            case_id: Uuid::from_u128(1),
+            order_id: OrderId(Uuid::from_u128(2)),
+            kind: kind.to_owned(),
+            fact: "1".to_owned(),
+            reason: reason.to_owned(),
+            state: CaseState::Open,
+            owner: String::new(),
+            corrector: String::new(),
+            suggestion: String::new(),
+            evidence: Value::Null,
+            opened_at: OffsetDateTime::UNIX_EPOCH,
+            deadline: OffsetDateTime::UNIX_EPOCH,
+            decision: None,
+            decided_by: None,
+            reason_given: None,
+            proof: None,
+            resolved_at: None,
+        }
+    }
+
+    fn possible_in(kind: &str, reason: &str, state: S) -> Vec<&'static str> {
+        let fits = |decision: &Decision| possible(*decision, &case(kind, reason), state);
+        Decision::ALL.iter().filter_map(|text| Decision::parse(text)).filter(fits).map(Decision::as_str).collect()
+    }
+
+    #[test]
+    fn what_may_be_decided_depends_on_where_the_effect_stands() {
+        let person = S::NeedsReconciliation;
+        for (kind, reason, state, expected) in [
+            ("charge", "conflict", person, &["ask_again", "continue", "mark_done", "mark_not_done", "start_new"][..]),
+            ("refund", "conflict", person, &["ask_again", "continue", "mark_done", "mark_not_done"]),
+            ("charge", "conflict", S::Done, &["dismiss"]),
+            ("charge", SECOND_SUCCESS, S::Done, &["continue", "dismiss"]),
+            ("charge", SECOND_SUCCESS, S::Failed, &["dismiss"]),
+            ("refund", "conflict", S::Failed, &["dismiss"]),
+        ] {
+            assert_eq!(possible_in(kind, reason, state), expected, "{kind} {reason} {state:?}");
+        }
+        for state in [S::Waiting, S::Ready, S::Leased, S::RetryAt, S::Unknown] {
+            assert_eq!(possible_in("charge", SECOND_SUCCESS, state), ["mark_done"], "{state:?}");
+        }
+    }
+
+    #[test]
+    fn a_decision_says_whether_it_happened_or_asks() {
+        use OperationEvent as E;
+        for (decision, event) in [
+            (Decision::AskAgain, Some(E::AskAgain)),
+            (Decision::Continue, Some(E::AskAgain)),
+            (Decision::StartNew, Some(E::AskAgain)),
+            (Decision::MarkDone, Some(E::Happened)),
+            (Decision::MarkNotDone, Some(E::Refused)),
+            (Decision::Dismiss, None),
+        ] {
+            assert_eq!(decision.event(), event, "{decision:?}");
+        }
+    }
+
+    #[test]
+    fn a_case_about_money_belongs_to_payments() {
+        let case = NewCase::of_payments("conflict", "look", Value::from(1));
+        assert_eq!((case.owner.as_str(), case.corrector.as_str()), ("payments", "payments"));
+        assert_eq!((case.reason, case.suggestion, case.evidence), ("conflict", "look", Value::from(1)));
+    }
+}

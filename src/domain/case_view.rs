@@ -69,3 +69,44 @@ pub fn body(case: &Case) -> Vec<u8> {
     // Serialising into memory fails only for maps with keys that are not strings; there are none.
     serde_json::to_vec(&CaseView::of(case)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::case::CaseState;
+    use serde_json::json;
+    use time::OffsetDateTime;
+
+    #[test]
+    fn a_case_is_shown_with_its_members_in_order() {
+        let case = Case {
+            case_id: Uuid::from_u128(5),
+            order_id: OrderId(Uuid::from_u128(6)),
+            kind: "charge".to_owned(),
+            fact: "1".to_owned(),
+            reason: "conflict".to_owned(),
+            state: CaseState::Resolved,
+            owner: "payments".to_owned(),
+            corrector: "books".to_owned(),
+            suggestion: "look".to_owned(),
+            evidence: json!({ "amount": 1 }),
+            opened_at: OffsetDateTime::UNIX_EPOCH,
+            deadline: OffsetDateTime::UNIX_EPOCH,
+            decision: Some("mark_done".to_owned()),
+            decided_by: Some("key-1".to_owned()),
+            reason_given: Some("seen".to_owned()),
+            proof: None,
+            resolved_at: Some(OffsetDateTime::UNIX_EPOCH),
+        };
+        let expected = r#"{"id":"00000000-0000-0000-0000-000000000005","object":"reconciliation_case",
+            "order_id":"00000000-0000-0000-0000-000000000006","kind":"charge","fact":"1","reason":"conflict",
+            "state":"resolved","owner":"payments","corrector":"books","suggestion":"look","evidence":{"amount":1},
+            "opened_at":"1970-01-01T00:00:00.000000Z","deadline":"1970-01-01T00:00:00.000000Z",
+            "decision":"mark_done","decided_by":"key-1","decision_reason":"seen","proof":null,
+            "resolved_at":"1970-01-01T00:00:00.000000Z"}"#;
+        let one_line: String = expected.lines().map(str::trim).collect();
+        assert_eq!(String::from_utf8(body(&case)).unwrap(), one_line);
+        let path = "/v1/reconciliation-cases/00000000-0000-0000-0000-000000000005";
+        assert_eq!(location(case.case_id), path);
+    }
+}

@@ -147,6 +147,8 @@ pub fn replay_status(original: u16, org: &Org) -> u16 {
 mod tests {
     use super::*;
     use crate::domain::fingerprint::fingerprint;
+    use crate::domain::ids::OrgId;
+    use crate::domain::org::Mode;
     use crate::domain::reply::ReplyHeaders;
     use uuid::Uuid;
 
@@ -228,5 +230,22 @@ mod tests {
         let mine = fingerprint("POST", "/v1/orders", None, "b1");
         let newer = FoundClaim { fingerprint_version: 2, ..found("b1", true) };
         assert_eq!(decide(&newer, &mine, Mine::default(), OnMismatch::ReturnOriginal), Decision::OtherVersion);
+    }
+
+    #[test]
+    fn only_a_success_becomes_200_and_only_where_the_organisation_wants_it() {
+        let org = |replay_status| Org {
+            org_id: OrgId(1),
+            mode: Mode::Test,
+            on_mismatch: OnMismatch::Reject,
+            replay_status,
+            keys_kept_for_seconds: None,
+            new_claims_per_second: None,
+        };
+        for (original, replayed) in [(200, 200), (201, 200), (202, 200), (299, 200), (300, 300), (402, 402), (409, 409)]
+        {
+            assert_eq!(replay_status(original, &org(ReplayStatus::Ok)), replayed);
+            assert_eq!(replay_status(original, &org(ReplayStatus::Original)), original);
+        }
     }
 }

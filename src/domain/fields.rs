@@ -165,3 +165,52 @@ impl<'a> Fields<'a> {
         self.members.iter().find(|(member, _)| member == name).map(|(_, value)| value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::json::parse;
+
+    #[test]
+    fn a_place_is_written_as_a_pointer() {
+        let lines = At::Member(&At::Root, "lines");
+        assert_eq!(At::Root.pointer(), "");
+        assert_eq!(At::Member(&At::Element(&lines, 12), "a/b~c").pointer(), "/lines/12/a~1b~0c");
+        assert_eq!(At::Element(&At::Root, 0).pointer(), "/0");
+    }
+
+    #[test]
+    fn a_text_is_measured_in_code_points() {
+        let text = Text { min: 2, max: 4 };
+        for (letters, fits) in [("a", false), ("茶", false), ("ab", true), ("茶茶茶茶", true), ("abcde", false)] {
+            assert_eq!(text.fits(letters), fits, "{letters}");
+        }
+        assert!(!text.fits(&"a".repeat(10_000)) && !text.fits(""));
+        assert!(Text { min: 0, max: 0 }.fits("") && !Text { min: 0, max: 0 }.fits("a"));
+    }
+
+    #[test]
+    fn an_integer_is_read_however_it_is_spelled() {
+        for (json, expected) in [("5", Some(5)), ("5.0", Some(5)), ("-20e-1", Some(-2)), ("6", None), ("-3", None)] {
+            let mut errors = Errors::default();
+            let read = errors.integer(&parse(json.as_bytes()).unwrap(), &At::Root, -2, 5);
+            assert_eq!((read, errors.is_empty()), (expected, expected.is_some()), "{json}");
+        }
+    }
+
+    #[test]
+    fn members_are_read_by_name_and_the_rest_is_refused() {
+        let body = parse(br#"{"a": "1", "b": null, "c": "3", "d": 4}"#).unwrap();
+        let mut errors = Errors::default();
+        let mut fields = Fields::of(&body, &At::Root, &mut errors).unwrap();
+        let text = |value: &Json<'_>, at: &At<'_>, errors: &mut Errors| Text { min: 1, max: 9 }.read(value, at, errors);
+        assert_eq!(fields.required("a", text), Some("1".to_owned()));
+        assert_eq!(fields.optional("c", text), Some(Some("3".to_owned())));
+        assert_eq!((fields.optional("b", text), fields.optional("e", text)), (Some(None), Some(None)));
+        assert_eq!(fields.required("f", text), None);
+        fields.refuse_others();
+        let wrong: Vec<_> = errors.into_list(9).into_iter().map(|error| (error.pointer, error.detail)).collect();
+        let said = [("/f", "is required"), ("/d", "is not a member of this object")];
+        assert_eq!(wrong, said.map(|(at, detail)| (at.to_owned(), detail.to_owned())));
+    }
+}

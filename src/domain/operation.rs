@@ -186,3 +186,7 @@ pub fn next(
         _ => Err(Illegal(facts.state)),
     }
 }
+
+#[cfg(test)]
+#[path = "operation_tests.rs"]
+mod tests;

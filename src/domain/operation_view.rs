@@ -194,4 +194,12 @@ mod tests {
             assert_eq!(OperationCursor::decode(text), None, "{text}");
         }
     }
+
+    #[test]
+    fn the_first_page_begins_above_every_effect() {
+        let first = OperationCursor::start();
+        assert_eq!(first.order_id, OrderId(Uuid::max()));
+        assert_eq!(first.encode(), format!("p1_{}00", "f".repeat(32)));
+        assert_eq!(OperationCursor::decode(&first.encode()), Some(first));
+    }
 }

@@ -88,3 +88,47 @@ impl Order {
         format!("\"{}-{}\"", self.order_id.0.simple(), self.version)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::domain::order_request::{Customer, Line};
+    use uuid::Uuid;
+
+    /// A new order of two lines, placed 1 second and 2 microseconds after 1970 began.
+    pub fn order() -> Order {
+        let line = |sku: &str, description: Option<&str>, quantity, unit_amount| Line {
+            sku: sku.to_owned(),
+            description: description.map(str::to_owned),
+            quantity,
+            unit_amount,
+        };
+        let request = OrderRequest {
+            order_reference: Some("o-1".to_owned()),
+            customer: Customer { reference: "c-1".to_owned(), email: None },
+            currency: "EUR".to_owned(),
+            lines: vec![line("s-1", Some("tea"), 3, 70), line("s-2", None, 1, 90)],
+            metadata: Some([("b".to_owned(), "2".to_owned()), ("a".to_owned(), "1".to_owned())].into()),
+        };
+        let now = OffsetDateTime::from_unix_timestamp_nanos(1_000_002_999).unwrap();
+        Order::new(OrgId(7), OrderId(Uuid::from_u128(0xab)), request, now)
+    }
+
+    #[test]
+    fn a_new_order_is_received_and_costs_the_sum_of_its_lines() {
+        let order = order();
+        assert_eq!(
+            (order.status, order.version, order.amount, order.amount_refunded),
+            (OrderStatus::Received, 1, 300, 0)
+        );
+        assert_eq!((order.created_at.nanosecond(), order.updated_at), (2_000, order.created_at));
+        assert!(!order.needs_reconciliation && order.payment.is_none() && order.steps.is_empty());
+    }
+
+    #[test]
+    fn each_version_has_an_entity_tag_of_its_own() {
+        let first = order();
+        assert_eq!(first.etag(), "\"000000000000000000000000000000ab-1\"");
+        assert_eq!(Order { version: 12, ..first }.etag(), "\"000000000000000000000000000000ab-12\"");
+    }
+}

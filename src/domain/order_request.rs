@@ -63,3 +63,44 @@ impl OrderRequest {
         self.lines.iter().map(Line::amount).fold(0, i64::saturating_add)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LARGEST: i64 = 9_007_199_254_740_991;
+
+    fn line(quantity: i64, unit_amount: i64) -> Line {
+        Line { sku: "a".to_owned(), description: None, quantity, unit_amount }
+    }
+
+    #[test]
+    fn a_line_is_quantity_times_price_and_what_is_too_much_is_one_above_the_most() {
+        assert_eq!(MAX_AMOUNT, LARGEST);
+        for (quantity, unit_amount, expected) in [
+            (3, 70, 210),
+            (1, 0, 0),
+            (1, LARGEST, LARGEST),
+            (2, 1 << 52, LARGEST + 1),
+            (2, LARGEST, LARGEST + 1),
+            (1_000_000, LARGEST, LARGEST + 1),
+            (i64::MAX, i64::MAX, LARGEST + 1),
+        ] {
+            assert_eq!(line(quantity, unit_amount).amount(), expected, "{quantity} {unit_amount}");
+        }
+    }
+
+    #[test]
+    fn an_order_is_the_sum_of_its_lines() {
+        let order = |lines: Vec<Line>| OrderRequest {
+            order_reference: None,
+            customer: Customer { reference: "c".to_owned(), email: None },
+            currency: "JPY".to_owned(),
+            lines,
+            metadata: None,
+        };
+        assert_eq!(order(vec![line(3, 70), line(1, 90)]).amount(), 300);
+        assert_eq!(order(vec![line(1, LARGEST), line(1, 1)]).amount(), LARGEST + 1);
+        assert_eq!(order(vec![line(1_000_000, LARGEST); 500]).amount(), 500 * (LARGEST + 1));
+    }
+}

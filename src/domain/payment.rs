@@ -158,4 +158,37 @@ mod tests {
         assert_eq!(order_after(OrderStatus::Received, &paid, false), OrderStatus::Confirmed);
         assert_eq!(order_after(OrderStatus::Cancelled, &paid, true), OrderStatus::Cancelled);
     }
+
+    #[test]
+    fn an_attempt_that_ended_lets_a_cancellation_through_unless_shipment_was_asked_for() {
+        let declined = ChargeFact::Declined { reference: None, code: "card_declined".to_owned() };
+        for status in [OrderStatus::Received, OrderStatus::PaymentFailed, OrderStatus::Confirmed] {
+            assert_eq!(order_after(status, &declined, true), OrderStatus::Cancelled, "{status:?}");
+            assert_eq!(order_after(status, &ChargeFact::NoAnswer, true), status, "{status:?}");
+        }
+        for status in [OrderStatus::ShipmentRequested, OrderStatus::Completed] {
+            assert_eq!(order_after(status, &declined, true), status, "{status:?}");
+        }
+        let paid = ChargeFact::Succeeded { reference: None };
+        assert_eq!(order_after(OrderStatus::PaymentFailed, &paid, false), OrderStatus::Confirmed);
+    }
+
+    #[test]
+    fn each_fact_says_where_its_attempt_stands_and_which_payment_it_is() {
+        use PaymentState as P;
+        let named = || Some("pi_1".to_owned());
+        for (fact, state, reference) in [
+            (ChargeFact::Succeeded { reference: named() }, P::Succeeded, Some("pi_1")),
+            (ChargeFact::Succeeded { reference: None }, P::Succeeded, None),
+            (ChargeFact::Declined { reference: named(), code: String::new() }, P::Declined, Some("pi_1")),
+            (ChargeFact::Processing { reference: "pi_1".to_owned() }, P::Processing, Some("pi_1")),
+            (ChargeFact::Conflict { reference: named() }, P::Unknown, Some("pi_1")),
+            (ChargeFact::NotSent, P::Processing, None),
+            (ChargeFact::NoAnswer, P::Unknown, None),
+            (ChargeFact::DidNotHappen, P::Unknown, None),
+            (ChargeFact::Exhausted, P::Unknown, None),
+        ] {
+            assert_eq!((after(&fact), fact.reference()), (state, reference), "{fact:?}");
+        }
+    }
 }

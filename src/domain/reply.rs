@@ -196,3 +196,74 @@ impl<'a> OrderView<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::order::tests::order;
+    use crate::domain::payment::{PaymentState, PaymentSummary, StepSummary};
+    use serde_json::{Value, json};
+    use time::macros::datetime;
+
+    const PATH: &str = "/v1/orders/00000000-0000-0000-0000-0000000000ab";
+
+    #[test]
+    fn a_moment_is_in_utc_and_has_six_digits_of_a_second() {
+        for (moment, text) in [
+            (datetime!(1970-01-01 0:00 UTC), "1970-01-01T00:00:00.000000Z"),
+            (datetime!(2026-02-03 04:05:06.000_007_999 UTC), "2026-02-03T04:05:06.000007Z"),
+            (datetime!(2026-01-01 08:30:00.5 +09:00), "2025-12-31T23:30:00.500000Z"),
+        ] {
+            assert_eq!(timestamp(moment), text);
+        }
+    }
+
+    #[test]
+    fn a_new_order_is_answered_with_these_very_bytes() {
+        let reply = created(&order());
+        let expected = r#"{"id":"00000000-0000-0000-0000-0000000000ab","object":"order","status":"received",
+            "needs_reconciliation":false,"order_reference":"o-1","customer":{"reference":"c-1","email":null},
+            "currency":"EUR","amount":300,"amount_refunded":0,
+            "lines":[{"sku":"s-1","description":"tea","quantity":3,"unit_amount":70,"amount":210},
+            {"sku":"s-2","description":null,"quantity":1,"unit_amount":90,"amount":90}],
+            "payment":null,"steps":[],"metadata":{"a":"1","b":"2"},
+            "created_at":"1970-01-01T00:00:01.000002Z","updated_at":"1970-01-01T00:00:01.000002Z"}"#;
+        let one_line: String = expected.lines().map(str::trim).collect();
+        assert_eq!((reply.status, String::from_utf8(reply.body).unwrap()), (201, one_line));
+        let etag = Some("\"000000000000000000000000000000ab-1\"".to_owned());
+        assert_eq!(reply.headers, ReplyHeaders { location: Some(PATH.to_owned()), etag, content_type: None });
+        assert_eq!(shown(&order(), 202), StoredReply { status: 202, ..created(&order()) });
+    }
+
+    #[test]
+    fn its_payment_and_its_steps_are_shown() {
+        let (state, gateway) = (PaymentState::Succeeded, "stripe".to_owned());
+        let payment = Some(PaymentSummary { state, gateway, reference: Some("pi_1".to_owned()), attempt: 2 });
+        let steps = vec![StepSummary { kind: "confirmation_mail".to_owned(), state: "ready".to_owned() }];
+        let shown: Value = serde_json::from_slice(&body(&Order { payment, steps, ..order() })).unwrap();
+        let paid = json!({ "status": "succeeded", "gateway": "stripe", "gateway_reference": "pi_1", "attempt": 2 });
+        assert_eq!(shown["payment"], paid);
+        assert_eq!(shown["steps"], json!([{ "kind": "confirmation_mail", "state": "ready" }]));
+    }
+
+    #[test]
+    fn a_refused_payment_says_what_becomes_of_the_order() {
+        for (status, then) in [
+            (OrderStatus::Received, "The order exists and can be paid by another attempt."),
+            (OrderStatus::PaymentFailed, "The order exists and can be paid by another attempt."),
+            (OrderStatus::Cancelled, "The order is cancelled, and no money was taken."),
+            (OrderStatus::Confirmed, "The order is paid by another attempt."),
+            (OrderStatus::ShipmentRequested, "The order is paid by another attempt."),
+            (OrderStatus::Completed, "The order is paid by another attempt."),
+        ] {
+            let reply = declined(&Order { status, ..order() }, "card_declined", Uuid::from_u128(9));
+            let document: Value = serde_json::from_slice(&reply.body).unwrap();
+            assert_eq!(document["detail"], format!("The payment was refused (card_declined). {then}"));
+            let (order_id, request_id) = (order().order_id, Uuid::from_u128(9));
+            assert_eq!((&document["order_id"], &document["request_id"]), (&json!(order_id), &json!(request_id)));
+            assert_eq!((reply.status, &document["status"], &document["code"]), (402, &json!(402), &json!(DECLINED.0)));
+            let content_type = Some("application/problem+json".to_owned());
+            assert_eq!(reply.headers, ReplyHeaders { content_type, ..created(&order()).headers });
+        }
+    }
+}

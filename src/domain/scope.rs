@@ -58,4 +58,15 @@ mod tests {
         }
         assert_eq!(Scope::parse("orders"), None);
     }
+
+    #[test]
+    fn each_scope_is_one_of_its_own_however_often_it_is_named() {
+        let all: Vec<_> = Scope::ALL.iter().filter_map(|text| Scope::parse(text)).collect();
+        for scope in &all {
+            let set: Scopes = [*scope, *scope].into_iter().collect();
+            let held: Vec<_> = all.iter().filter(|other| set.contains(**other)).collect();
+            assert_eq!(held, [scope]);
+        }
+        assert!(!all.into_iter().any(|scope| Scopes::default().contains(scope)));
+    }
 }

@@ -146,8 +146,9 @@ mod tests {
         assert_eq!(open(&key("0F"), PLACE, &sealed()).unwrap().expose_secret(), "sk_test_canary");
         let other_org = Place { org_id: OrgId(8), ..PLACE };
         let other_purpose = Place { purpose: "gateway:stripe2", ..PLACE };
-        for (key, place) in [(key("0e"), PLACE), (key("0f"), other_org), (key("0f"), other_purpose)] {
-            assert_eq!(open(&key, place, &sealed()).unwrap_err(), CannotOpen);
+        let (one, other, first_digit) = (key("0f"), key("0e"), key("1f"));
+        for (key, place) in [(&other, PLACE), (&first_digit, PLACE), (&one, other_org), (&one, other_purpose)] {
+            assert_eq!(open(key, place, &sealed()).unwrap_err(), CannotOpen);
         }
     }
 

@@ -140,4 +140,14 @@ mod tests {
             assert_eq!(way(first, honours, can_ask, look_only), expected);
         }
     }
+
+    #[test]
+    fn whoever_only_wants_to_know_sends_nothing() {
+        for first in [None, Some(OffsetDateTime::UNIX_EPOCH)] {
+            for honours in [true, false] {
+                assert_eq!(way(first, honours, true, true), StepWay::Ask);
+                assert_eq!(way(first, honours, false, true), StepWay::Person);
+            }
+        }
+    }
 }

@@ -268,3 +268,11 @@ fn read_metadata(value: &Json<'_>, at: &At<'_>, errors: &mut Errors) -> Option<B
         .collect();
     (entries.len() == members.len()).then_some(entries)
 }
+
+#[cfg(test)]
+#[path = "validate_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "validate_others_tests.rs"]
+mod others_tests;

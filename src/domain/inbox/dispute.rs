@@ -56,4 +56,10 @@ mod tests {
             assert_eq!((standing(told), standing(&reversed)), (expected, expected), "{told:?}");
         }
     }
+
+    #[test]
+    fn a_payment_is_disputed_while_its_money_is_away() {
+        let disputed = [Standing::Inquiry, Standing::Open, Standing::Won, Standing::Lost].map(Standing::is_disputed);
+        assert_eq!(disputed, [false, true, false, true]);
+    }
 }

@@ -167,4 +167,30 @@ mod tests {
         let read = Fact::from_value(fact.key.clone(), fact.what, fact.reference.clone(), &fact.to_value());
         assert_eq!(read, fact);
     }
+
+    #[test]
+    fn money_is_moved_by_some_facts_only() {
+        for (what, is_about_money) in [
+            (What::Succeeded, true),
+            (What::Refund, true),
+            (What::RefundedTotal, true),
+            (What::Dispute, true),
+            (What::Failed, false),
+            (What::Canceled, false),
+            (What::Processing, false),
+        ] {
+            assert_eq!(what.is_about_money(), is_about_money, "{what:?}");
+        }
+    }
+
+    #[test]
+    fn another_word_on_the_same_fact_has_a_key_of_its_own() {
+        let first = Fact::succeeded("pi_1".to_owned());
+        assert_eq!((first.key.as_str(), first.reference.as_deref()), ("pi:pi_1:succeeded", Some("pi_1")));
+        let other = Fact { amount: Some(5), currency: Some("EUR".to_owned()), ..first.clone() };
+        assert_eq!(other.key_of_another_word(), "pi:pi_1:succeeded:otherwise:5:EUR");
+        assert_eq!(first.key_of_another_word(), "pi:pi_1:succeeded:otherwise:0:");
+        let another_word = Fact { key: other.key_of_another_word(), ..other.clone() };
+        assert!(another_word.is_another_word() && !first.is_another_word() && !other.is_another_word());
+    }
 }

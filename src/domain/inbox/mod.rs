@@ -104,3 +104,35 @@ pub fn classify_again(outcome: EventOutcome, left: Left) -> Classification {
         EventOutcome::Ignored => Classification::Ignored,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Classification as C;
+    use EventOutcome as E;
+
+    #[test]
+    fn what_waits_for_a_person_outweighs_what_goes_on_by_itself() {
+        for (unfinished, for_people, expected) in
+            [(0, 0, Left::Nothing), (1, 0, Left::Work), (7, 0, Left::Work), (0, 1, Left::Person), (7, 1, Left::Person)]
+        {
+            assert_eq!(Left::of(unfinished, for_people), expected, "{unfinished} {for_people}");
+        }
+    }
+
+    #[test]
+    fn a_known_fact_is_done_only_with_all_that_follows_from_it() {
+        for (outcome, nothing_left, work_left, person_left) in [
+            (E::Pending, C::Resumable, C::Resumable, C::Resumable),
+            (E::Applied, C::AlreadyDone, C::Resumable, C::NeedsReconciliation),
+            (E::SameFact, C::AlreadyDone, C::Resumable, C::NeedsReconciliation),
+            (E::Stale, C::AlreadyDone, C::AlreadyDone, C::AlreadyDone),
+            (E::Parked, C::Parked, C::Parked, C::Parked),
+            (E::Conflict, C::NeedsReconciliation, C::NeedsReconciliation, C::NeedsReconciliation),
+            (E::Ignored, C::Ignored, C::Ignored, C::Ignored),
+        ] {
+            let classes = [Left::Nothing, Left::Work, Left::Person].map(|left| classify_again(outcome, left));
+            assert_eq!(classes, [nothing_left, work_left, person_left], "{outcome:?}");
+        }
+    }
+}

@@ -145,4 +145,39 @@ mod tests {
         assert_eq!(refunded(&[], std::slice::from_ref(&failed), &[total(5, 9)]), 5);
         assert_eq!(refunded(&[own("k", Some("re_1"), 2)], &[failed], &[]), 0);
     }
+
+    #[test]
+    fn a_refund_that_was_cancelled_gave_nothing_back_either() {
+        for (status, failed) in [("failed", true), ("canceled", true), ("pending", false), ("succeeded", false)] {
+            assert_eq!(has_failed(status), failed, "{status}");
+        }
+        let cancelled = told("re_1", "canceled", 2, 9);
+        assert_eq!(refunded(&[], &[told("re_1", "succeeded", 2, 1), cancelled.clone()], &[total(5, 1)]), 3);
+        assert_eq!(refunded(&[own("k", Some("re_1"), 2)], &[cancelled], &[]), 0);
+    }
+
+    #[test]
+    fn a_total_counts_a_failed_refund_only_if_it_was_told_between_its_making_and_its_failure() {
+        let failed = |made_at, told_at| Told { made_at, told_at, ..told("re_1", "failed", 2, 0) };
+        for (made_at, failed_at, told_at, expected) in [
+            (Some(4), Some(9), Some(3), 5),
+            (Some(4), Some(9), Some(4), 3),
+            (Some(4), Some(9), Some(8), 3),
+            (Some(4), Some(9), Some(9), 5),
+            (None, Some(9), Some(8), 5),
+            (Some(4), None, Some(8), 5),
+            (Some(4), Some(9), None, 5),
+        ] {
+            let total = Total { amount: 5, told_at };
+            assert_eq!(refunded(&[], &[failed(made_at, failed_at)], &[total]), expected, "{made_at:?} {total:?}");
+        }
+        // The first word of its failure counts, in whatever order it is told.
+        let (early, late) = (failed(Some(4), Some(6)), failed(Some(4), Some(9)));
+        for told in [[early.clone(), late.clone()], [late, early]] {
+            assert_eq!(refunded(&[], &told, &[total(5, 5)]), 3);
+            assert_eq!(refunded(&[], &told, &[total(5, 7)]), 5);
+        }
+        // Of less than it gave back nothing is left, and never less than nothing.
+        assert_eq!(refunded(&[], &[failed(Some(4), Some(9))], &[total(1, 5)]), 0);
+    }
 }

@@ -81,3 +81,38 @@ fn what_is_missing_or_cannot_be_read_is_refused() {
         Verdict::Mismatch
     );
 }
+
+#[test]
+fn no_more_than_sixteen_signatures_are_looked_at() {
+    let wrong = |count: usize| format!(",v1={}", "00".repeat(32)).repeat(count);
+    for (before, expected) in
+        [(0, Verdict::Valid), (15, Verdict::Valid), (16, Verdict::Mismatch), (40, Verdict::Mismatch)]
+    {
+        assert_eq!(verdict(&format!("t={NOW}{},v1={GOOD}", wrong(before)), b"{}", NOW), expected, "{before}");
+    }
+    assert_eq!(verdict(&format!("t={NOW},v1={GOOD}{}", wrong(40)), b"{}", NOW), Verdict::Valid);
+}
+
+#[test]
+fn how_far_the_clocks_are_apart_is_told_wherever_the_time_can_be_read() {
+    let header = format!("t={NOW},v1={GOOD}");
+    let told = |secret: &str, now: i64| verify(Some(header.as_bytes()), b"{}", &secrets(&[("a", secret)]), now);
+    for (secret, now, verdict, label) in [
+        ("whsec_test", NOW - 5, Verdict::Valid, Some("a")),
+        ("whsec_test", NOW + 900, Verdict::OutOfTolerance, Some("a")),
+        ("whsec_other", NOW + 5, Verdict::Mismatch, None),
+        ("", NOW + 5, Verdict::NoSecret, None),
+    ] {
+        let expected = Verified { verdict, label: label.map(str::to_owned), skew_seconds: Some(now - NOW) };
+        assert_eq!(told(secret, now), expected);
+    }
+    let unread = verify(Some(b"t=x"), b"{}", &secrets(&[("a", "whsec_test")]), NOW);
+    assert_eq!(unread, Verified { verdict: Verdict::Malformed, label: None, skew_seconds: None });
+}
+
+#[test]
+fn a_time_has_at_most_twelve_digits() {
+    assert_eq!(verdict(&format!("t={},v1={GOOD}", "9".repeat(12)), b"{}", NOW), Verdict::Mismatch);
+    assert_eq!(verdict(&format!("t={},v1={GOOD}", "9".repeat(13)), b"{}", NOW), Verdict::Malformed);
+    assert_eq!(verdict(&format!("t=0000{NOW},v1={GOOD}"), b"{}", NOW), Verdict::Malformed);
+}

@@ -111,3 +111,71 @@ fn of_way_back(attempt: Option<PaymentState>) -> Verdict {
         Some(P::Succeeded | P::PartiallyRefunded | P::Refunded | P::Disputed) => Verdict::Recount,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PaymentState as P;
+    use Verdict as V;
+
+    const MONEY_TAKEN: [P; 4] = [P::Succeeded, P::PartiallyRefunded, P::Refunded, P::Disputed];
+
+    fn decided(what: What, attempt: Option<P>, success: Success) -> V {
+        decide(what, attempt, Circumstances { fits: true, success })
+    }
+
+    #[test]
+    fn money_that_was_taken_settles_or_is_known_or_contradicts() {
+        let of = |attempt, fits| decide(What::Succeeded, attempt, Circumstances { fits, success: Success::Untold });
+        for fits in [true, false] {
+            assert_eq!(of(None, fits), V::NewAttempt);
+            for open in [P::Processing, P::Unknown, P::Declined] {
+                assert_eq!(of(Some(open), fits), V::Settle, "{open:?}");
+            }
+            assert_eq!(of(Some(P::CaptureFailed), fits), V::Conflict);
+        }
+        for paid in MONEY_TAKEN {
+            assert_eq!((of(Some(paid), true), of(Some(paid), false)), (V::Same, V::Conflict), "{paid:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_undoes_no_success() {
+        use Success as S;
+        for what in [What::Failed, What::Canceled] {
+            for success in [S::Untold, S::Told, S::ToldBefore] {
+                assert_eq!(decided(what, None, success), V::Ignore);
+                assert_eq!(decided(what, Some(P::Declined), success), V::Same);
+            }
+            for open in [P::Processing, P::Unknown] {
+                let verdicts = [S::Untold, S::Told, S::ToldBefore].map(|success| decided(what, Some(open), success));
+                assert_eq!(verdicts, [V::Settle, V::Stale, V::Conflict], "{open:?}");
+            }
+            for paid in MONEY_TAKEN.into_iter().chain([P::CaptureFailed]) {
+                let verdicts = [S::Untold, S::Told, S::ToldBefore].map(|success| decided(what, Some(paid), success));
+                assert_eq!(verdicts, [V::Stale, V::Stale, V::Conflict], "{paid:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn progress_changes_nothing() {
+        let of = |attempt| decided(What::Processing, attempt, Success::Untold);
+        assert_eq!([None, Some(P::Processing), Some(P::Unknown)].map(of), [V::Ignore, V::Same, V::Same]);
+        for newer in MONEY_TAKEN.into_iter().chain([P::Declined, P::CaptureFailed]) {
+            assert_eq!(of(Some(newer)), V::Stale, "{newer:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_given_back_before_it_was_taken() {
+        for what in [What::Refund, What::RefundedTotal, What::Dispute] {
+            let of = |attempt| decided(what, attempt, Success::Untold);
+            for early in [None, Some(P::Processing), Some(P::Unknown), Some(P::Declined)] {
+                assert_eq!(of(early), V::Wait, "{early:?}");
+            }
+            assert_eq!(of(Some(P::CaptureFailed)), V::Conflict);
+            assert_eq!(MONEY_TAKEN.map(|paid| of(Some(paid))), [V::Recount; 4]);
+        }
+    }
+}

@@ -134,3 +134,7 @@ fn in_time(mut entries: Vec<TraceEntry>) -> Vec<TraceEntry> {
     entries.sort_by_key(|entry| entry.at);
     entries
 }
+
+#[cfg(test)]
+#[path = "stories_tests.rs"]
+mod tests;
