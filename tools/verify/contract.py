@@ -64,8 +64,10 @@ class Failed(Exception):
 
 
 def schemathesis() -> Path:
-    """The program, in a virtual environment with what requirements.txt pins; made again when that has changed."""
-    home, wanted = OUT / "venv", (HERE / "requirements.txt").read_bytes()
+    """The program, in a virtual environment with what requirements.txt pins; made again when that has changed, or it was moved."""
+    home = OUT / "venv"
+    # Its programs name the place where they were installed.
+    wanted = (HERE / "requirements.txt").read_bytes() + f"# in {home}\n".encode()
     stamp = home / "installed-requirements.txt"
     if not stamp.is_file() or stamp.read_bytes() != wanted:
         print("verify: installing schemathesis into target/verify/venv", file=sys.stderr)
