@@ -56,7 +56,9 @@ def tried(options: argparse.Namespace) -> tuple[list[str], bool]:
     part = ["--sharding", "round-robin", "--shard", options.part] if options.part else []
     command = ["cargo", "mutants", "--in-place", "--file", "src/domain/**", "--output", OUT, *part]
     command += ["--timeout", str(TEST_SECONDS), "--colors", "never", "--", "--lib"]
-    environment = os.environ | {"CARGO_TARGET_DIR": str(OUT / "target"), "RUST_BACKTRACE": "0"}
+    # Without debug information a change is built in half the time.
+    quick = {"CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_PROFILE_TEST_DEBUG": "0", "RUST_BACKTRACE": "0"}
+    environment = os.environ | quick | {"CARGO_TARGET_DIR": str(OUT / "target")}
     process = subprocess.Popen([str(part) for part in command], cwd=CRATE, env=environment)
     try:
         status = process.wait(options.seconds)
