@@ -33,7 +33,7 @@ pub enum ConfigError {
     },
 }
 
-/// Connections that one process opens at most. PostgreSQL does best with a few for each core; more only wait there
+/// Connections of one process, besides those that carry batches. PostgreSQL does best with a few for each core; more only wait there
 /// instead of here.
 pub const DEFAULT_POOL: usize = 16;
 

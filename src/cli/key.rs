@@ -19,7 +19,7 @@ pub enum Command {
     Create(Create),
     /// List an organisation's keys
     List(List),
-    /// End a key; running servers refuse it within 30 s
+    /// End a key; running servers refuse it within 10 s
     Revoke(Revoke),
 }
 

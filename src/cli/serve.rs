@@ -21,7 +21,7 @@ pub struct Args {
     /// After SIGTERM, how long /readyz answers 503 before new connections are refused
     #[arg(long, env = "ICHIDO_DRAIN", default_value = "1s")]
     drain: Duration,
-    /// Connections to the database, at most, besides three for each HTTP thread that carry batches
+    /// Connections to the database, at most, besides three for each HTTP thread and three for the process, which carry batches
     #[arg(long, env = "ICHIDO_DATABASE_POOL", default_value_t = config::DEFAULT_POOL, value_parser = config::pool_size)]
     database_pool: usize,
     /// Threads that serve requests [default: one for each core, 8 at most]

@@ -2,7 +2,8 @@
 """Runs the proofs of Ichido under faults, one after the other, and prints one table of what came of them.
 
 Each run is a program of its own that can be run alone (`make help`). It writes its figures as JSON, those of its parts one
-after the other, which are added up here. What a run prints is in target/verify/NAME.log. Everything stays on this machine, and every run has a limit.
+after the other, which are added up here. What a run prints is in target/verify/NAME.log. Everything stays on this machine, and every
+run has a limit.
 Exit 0 no violation, 1 a violation or a run that did not come to its end.
 """
 

@@ -21,7 +21,7 @@ const DEFAULT_ROWS: u64 = 20_000_000;
 /// Rows of one statement: seldom enough to cost nothing, often enough to see it go on.
 const CHUNK: u64 = 250_000;
 
-/// What an order takes besides its two rows: headers of both, and six entries in indexes.
+/// What an order takes besides its two rows: headers of both, and four entries in indexes, five for a key that expires.
 const OVERHEAD_BYTES: u64 = 600;
 
 /// Room for the write-ahead log, for what the runs add, and for sorting.
