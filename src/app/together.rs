@@ -76,6 +76,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
     use tokio::sync::{Notify, Semaphore, mpsc};
+    use tokio::task::JoinHandle;
 
     #[tokio::test]
     async fn whoever_comes_while_others_work_is_asked_with_the_next() {
@@ -109,24 +110,34 @@ mod tests {
         assert_eq!(rounds.load(Ordering::Relaxed), 2);
     }
 
-    #[tokio::test]
-    async fn whoever_has_an_answer_does_not_work_for_others_first() {
+    type Asked = JoinHandle<Option<u32>>;
+    type Rounds = mpsc::UnboundedReceiver<Vec<u32>>;
+
+    /// Asks questions that are their own answers; each round is told of when it begins, and needs a turn to end.
+    fn rounds_with_a_turn_each() -> (impl Fn(u32) -> Asked, Arc<Semaphore>, Rounds) {
         let (together, go) = (Arc::new(Together::default()), Arc::new(Semaphore::new(0)));
-        let (tell, mut rounds) = mpsc::unbounded_channel();
-        let ask = |question: u32| {
-            let (together, go, tell) = (Arc::clone(&together), Arc::clone(&go), tell.clone());
+        let (tell, rounds) = mpsc::unbounded_channel();
+        let turns = Arc::clone(&go);
+        let ask = move |question: u32| {
+            let (together, turns, tell) = (Arc::clone(&together), Arc::clone(&turns), tell.clone());
             tokio::spawn(async move {
                 let work = |all: Vec<u32>| {
                     tell.send(all.clone()).unwrap();
-                    let go = Arc::clone(&go);
+                    let turns = Arc::clone(&turns);
                     async move {
-                        go.acquire().await.unwrap().forget();
+                        turns.acquire().await.unwrap().forget();
                         all
                     }
                 };
                 together.ask(&TaskTracker::new(), question, work).await
             })
         };
+        (ask, go, rounds)
+    }
+
+    #[tokio::test]
+    async fn whoever_has_an_answer_does_not_work_for_others_first() {
+        let (ask, go, mut rounds) = rounds_with_a_turn_each();
         let first = ask(0);
         assert_eq!(rounds.recv().await, Some(vec![0]));
         let (second, third) = (ask(1), ask(2));
@@ -178,22 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_leaves_takes_nobodys_answer_along() {
-        let (together, go) = (Arc::new(Together::default()), Arc::new(Semaphore::new(0)));
-        let (tell, mut rounds) = mpsc::unbounded_channel();
-        let ask = |question: u32| {
-            let (together, go, tell) = (Arc::clone(&together), Arc::clone(&go), tell.clone());
-            tokio::spawn(async move {
-                let work = |all: Vec<u32>| {
-                    tell.send(all.clone()).unwrap();
-                    let go = Arc::clone(&go);
-                    async move {
-                        go.acquire().await.unwrap().forget();
-                        all
-                    }
-                };
-                together.ask(&TaskTracker::new(), question, work).await
-            })
-        };
+        let (ask, go, mut rounds) = rounds_with_a_turn_each();
         let first = ask(0);
         assert_eq!(rounds.recv().await, Some(vec![0]));
         let (leaves, stays) = (ask(1), ask(2));

@@ -1,7 +1,7 @@
 //! `ichido gateway`.
 
 use crate::app::set_gateway::set_gateway;
-use crate::cli::output::Output;
+use crate::cli::output::{OfOrg, Output};
 use crate::cli::{CliError, admin_app, must_exist, secret_in};
 use crate::db::deadline::Deadline;
 use crate::domain::ids::OrgId;
@@ -14,7 +14,7 @@ pub enum Command {
     /// Set how an organisation's payments are taken; running servers use it at once
     Set(Set),
     /// Show how an organisation's payments are taken, without the secret
-    Show(Show),
+    Show(OfOrg),
 }
 
 /// Arguments of `gateway set`.
@@ -32,16 +32,6 @@ pub struct Set {
     /// The environment variable that holds the API secret; stored encrypted with `ICHIDO_SECRET_KEY`
     #[arg(long, value_name = "VAR")]
     secret_env: String,
-    #[command(flatten)]
-    output: Output,
-}
-
-/// Arguments of `gateway show`.
-#[derive(Debug, clap::Args)]
-pub struct Show {
-    /// The organisation
-    #[arg(long)]
-    org: i64,
     #[command(flatten)]
     output: Output,
 }
@@ -74,7 +64,7 @@ async fn set(args: &Set) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn show(args: &Show) -> Result<(), CliError> {
+async fn show(args: &OfOrg) -> Result<(), CliError> {
     let app = admin_app().await?;
     must_exist(&app, OrgId(args.org)).await?;
     let gateway = app.db.find_gateway(OrgId(args.org), Deadline::of_request()).await?;

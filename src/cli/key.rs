@@ -2,7 +2,7 @@
 
 use crate::app::create_key::create_key;
 use crate::app::error::AppError;
-use crate::cli::output::Output;
+use crate::cli::output::{OfOrg, Output};
 use crate::cli::{CliError, admin_app, must_exist};
 use crate::db::deadline::Deadline;
 use crate::domain::ids::OrgId;
@@ -18,7 +18,7 @@ pub enum Command {
     /// Make an API key; its token is shown once
     Create(Create),
     /// List an organisation's keys
-    List(List),
+    List(OfOrg),
     /// End a key; running servers refuse it within 10 s
     Revoke(Revoke),
 }
@@ -35,16 +35,6 @@ pub struct Create {
     /// The key ends by itself after this time, such as 90d; never by default
     #[arg(long)]
     expires_in: Option<humantime::Duration>,
-    #[command(flatten)]
-    output: Output,
-}
-
-/// Arguments of `key list`.
-#[derive(Debug, clap::Args)]
-pub struct List {
-    /// The organisation
-    #[arg(long)]
-    org: i64,
     #[command(flatten)]
     output: Output,
 }
@@ -101,7 +91,7 @@ fn ends_at(now: OffsetDateTime, after: std::time::Duration) -> Result<OffsetDate
     end.ok_or_else(|| CliError::NoSuch("such moment: --expires-in is too long".to_owned()))
 }
 
-async fn list(args: List) -> Result<(), CliError> {
+async fn list(args: OfOrg) -> Result<(), CliError> {
     let app = admin_app().await?;
     must_exist(&app, OrgId(args.org)).await?;
     let keys = app.db.list_api_keys(OrgId(args.org), Deadline::of_request()).await?;

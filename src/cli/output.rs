@@ -12,6 +12,16 @@ pub struct Output {
     pub json: bool,
 }
 
+/// Arguments of a command that shows something of one organisation.
+#[derive(Debug, Args)]
+pub struct OfOrg {
+    /// The organisation
+    #[arg(long)]
+    pub org: i64,
+    #[command(flatten)]
+    pub output: Output,
+}
+
 impl Output {
     /// Prints the result.
     #[expect(clippy::print_stdout, reason = "this is what the command is for")]

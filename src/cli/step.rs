@@ -1,7 +1,7 @@
 //! `ichido step`.
 
 use crate::app::steps::set_policy::set_step_policy;
-use crate::cli::output::Output;
+use crate::cli::output::{OfOrg, Output};
 use crate::cli::{CliError, admin_app, must_exist, secret_in};
 use crate::db::deadline::Deadline;
 use crate::db::step_policies::StepPolicy;
@@ -16,7 +16,7 @@ pub enum Command {
     /// Set what is done for the confirmed orders of an organisation, and how to find out what became of it
     Set(Set),
     /// List the steps of an organisation's orders, without their secrets
-    List(List),
+    List(OfOrg),
 }
 
 /// Arguments of `step set`.
@@ -52,16 +52,6 @@ pub struct Set {
     /// The environment variable that holds a secret to sign calls with
     #[arg(long, value_name = "VAR")]
     secret_env: Option<String>,
-    #[command(flatten)]
-    output: Output,
-}
-
-/// Arguments of `step list`.
-#[derive(Debug, clap::Args)]
-pub struct List {
-    /// The organisation
-    #[arg(long)]
-    org: i64,
     #[command(flatten)]
     output: Output,
 }
@@ -106,7 +96,7 @@ async fn set(args: Set) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn list(args: &List) -> Result<(), CliError> {
+async fn list(args: &OfOrg) -> Result<(), CliError> {
     let app = admin_app().await?;
     must_exist(&app, OrgId(args.org)).await?;
     let mut policies = app.db.step_policies_of(OrgId(args.org), Deadline::of_request()).await?;

@@ -1,7 +1,7 @@
 //! `ichido webhook-endpoint`.
 
 use crate::app::inbox::endpoints::{NewSecret, add_secret, create_endpoint, retire_secret};
-use crate::cli::output::Output;
+use crate::cli::output::{OfOrg, Output};
 use crate::cli::{CliError, admin_app, must_exist, secret_in};
 use crate::db::deadline::Deadline;
 use crate::db::inbox::endpoints::{ListedEndpoint, ListedSecret};
@@ -17,7 +17,7 @@ pub enum Command {
     /// Make an address that a provider's notifications come to, with the secret that they are signed with
     Create(Create),
     /// List an organisation's endpoints and what their secrets are called
-    List(List),
+    List(OfOrg),
     /// Add and retire the secrets of an endpoint
     #[command(subcommand)]
     Secret(Secret),
@@ -45,16 +45,6 @@ pub struct Create {
     /// variable's name
     #[arg(long, value_name = "VAR")]
     secret_env: String,
-    #[command(flatten)]
-    output: Output,
-}
-
-/// Arguments of `webhook-endpoint list`.
-#[derive(Debug, clap::Args)]
-pub struct List {
-    /// The organisation
-    #[arg(long)]
-    org: i64,
     #[command(flatten)]
     output: Output,
 }
@@ -126,7 +116,7 @@ async fn create(args: &Create) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn list(args: &List) -> Result<(), CliError> {
+async fn list(args: &OfOrg) -> Result<(), CliError> {
     let app = admin_app().await?;
     must_exist(&app, OrgId(args.org)).await?;
     let endpoints = app.db.list_endpoints(OrgId(args.org), Deadline::of_request()).await?;
